@@ -1,0 +1,274 @@
+"""One estimate as it goes: learn an event, choose its cut, measure it afresh.
+
+The runs are split in parts that share no sample. On the first, scorers are learned for every pair;
+on the second their cuts, the best event and the best pair are chosen; the third is only counted.
+So the confidence statement needs no correction for pairs, scorers or cuts: the measured event was
+fixed before the measured samples were drawn. Where a claim can be refuted early, the third part is
+looked at a few times and the looks share the allowed error.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from dpest.engines.blackbox.blocks import Blocks
+from dpest.engines.blackbox.learn import Candidate, finalists, recounted
+from dpest.engines.blackbox.mechanism import MechanismError, shown
+from dpest.engines.blackbox.paired import PairCounts, counted
+from dpest.engines.blackbox.pool import Pool
+from dpest.engines.blackbox.rules import Rule, best_rule
+from dpest.engines.blackbox.settings import SAMPLES_LEAST, Sampling
+from dpest.engines.blackbox.thresholds import Planner
+
+LEARN_SHARE, CHOOSE_SHARE = 0.12, 0.12
+RECOUNT_SHARES = (0.07, 0.10)
+"""Shares of the samples spent, over all pairs, on each step before the event is measured."""
+RECOUNTED_AGAIN = 8
+"""Candidates that are left for the second recount."""
+LEARN_MOST = 400_000
+CHOOSE_MOST = 1_000_000
+READABLE_ENOUGH = 0.99
+"""An event that promises this share of the best is taken if it is easier to read."""
+LOOKS = ((1 / 16, 0.05), (1 / 4, 0.1), (1.0, 0.85))
+"""Share of the measuring part after which a claim is tested, and share of the error it may use."""
+WAVE = 16
+"""Blocks that are handed out together."""
+PILOT_RUNS = 20
+TIME_TO_USE = 0.7
+"""Share of the time limit that the samples are planned to take."""
+
+
+@dataclass
+class Pipeline:
+    """What was chosen and counted so far."""
+
+    blocks: Blocks
+    pool: Pool
+    sampling: Sampling
+    delta: float
+    claim: float | None
+    samples: int = 0
+    """As many as asked for, or as fit the time limit."""
+    started: float = field(default_factory=time.monotonic)
+    candidate: Candidate | None = None
+    rule: Rule | None = None
+    counts: PairCounts = field(default_factory=PairCounts)
+    lower: float = 0.0
+    share: float = LOOKS[-1][1]
+    """Of the allowed error: what the last look at the counts may use."""
+    complete: bool = True
+    notes: list[str] = field(default_factory=list)
+    raised: int = 0
+    raised_messages: dict[str, None] = field(default_factory=dict)
+    printed: int = 0
+
+    def __post_init__(self) -> None:
+        self.samples = self.sampling.samples
+
+    @property
+    def alpha(self) -> float:
+        """The allowed error."""
+        return 1 - self.sampling.confidence
+
+    @property
+    def refuted(self) -> bool | None:
+        """Whether the bound exceeds the claim; None without one."""
+        return None if self.claim is None else self.lower > self.claim
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.started
+
+    def run(self) -> None:
+        """All three parts."""
+        self._pilot()
+        self.candidate = self._best_candidate()
+        self._measure(self.candidate)
+
+    def stopped(self, reason: str) -> None:
+        """Remember why the audit ends early; what was measured so far still counts."""
+        self.complete = False
+        runs = self.counts.runs
+        rest = f"after {runs} measured runs a side" if runs else "before measuring"
+        self.notes.append(f"stopped {rest}: {reason}")
+        if runs:
+            self._look(LOOKS[-1][1])
+
+    # --- a few runs of every input: does it work, and how long does it take?
+
+    def _pilot(self) -> None:
+        """Some code wants a plain number, other code may write x[0] where the input is one."""
+        broken = self._pilot_runs()
+        if broken and self.blocks.has_boxed_numbers:
+            self.blocks = self.blocks.with_plain_numbers()
+            broken = self._pilot_runs() and broken
+        if broken:
+            raise MechanismError(f"{self.blocks.mechanism.name} raised on every run: {broken}")
+
+    def _pilot_runs(self) -> str:
+        """What went wrong, if every run of every input did."""
+        tasks = [
+            (self.blocks, pair, side) for pair in range(len(self.blocks.pairs)) for side in (0, 1)
+        ]
+        reports = list(self.pool.run(_pilot_run, tasks))
+        self._fit_in_time(max(seconds for _, _, seconds in reports))
+        return reports[0][1] if all(raised for raised, _, _ in reports) else ""
+
+    def _fit_in_time(self, seconds_per_run: float) -> None:
+        """Ask for fewer samples where the limit would be far exceeded."""
+        remaining = self.pool.remaining
+        if remaining is None:
+            return
+        affordable = int(TIME_TO_USE * remaining * self._workers / (2 * seconds_per_run))
+        if affordable < self.samples:
+            reduced = max(affordable, SAMPLES_LEAST)
+            self.notes.append(
+                f"{reduced} of the {self.samples} samples a side asked for fit the time limit of "
+                f"{self.sampling.time_limit:g} s (one run takes {seconds_per_run:.2g} s)"
+            )
+            self.samples = reduced
+
+    @property
+    def _workers(self) -> int:
+        return self.sampling.jobs if self.sampling.jobs > 0 else os.cpu_count() or 1
+
+    # --- parts one and two
+
+    def _best_candidate(self) -> Candidate:
+        pairs = range(len(self.blocks.pairs))
+        learn, choose = (
+            min(max(int(self.samples * share / len(pairs)), 10), most)
+            for share, most in ((LEARN_SHARE, LEARN_MOST), (CHOOSE_SHARE, CHOOSE_MOST))
+        )
+        tasks = [(self.blocks, pair, learn, choose, self._planner) for pair in pairs]
+        found = [c for group in self.pool.run(finalists, tasks) for c in group]
+        found = self._recounted(self.blocks, found, RECOUNT_SHARES[0])
+        found = sorted(found, key=lambda c: -c.promise)[:RECOUNTED_AGAIN]
+        found = self._recounted(replace(self.blocks, again=True), found, RECOUNT_SHARES[1])
+        return _readable_best(found)
+
+    def _recounted(
+        self, blocks: Blocks, candidates: list[Candidate], share: float
+    ) -> list[Candidate]:
+        """All candidates judged on fresh samples, which those of one pair have in common."""
+        pairs = sorted({candidate.pair for candidate in candidates})
+        size = max(int(self.samples * share / len(pairs)), 10)
+        groups = [[c for c in candidates if c.pair == pair] for pair in pairs]
+        tasks = [(blocks, group, size, self._planner) for group in groups]
+        return [c for group in self.pool.run(recounted, tasks) for c in group]
+
+    @property
+    def _planner(self) -> Planner:
+        return Planner(self._to_measure, self.alpha, self.delta)
+
+    @property
+    def _to_measure(self) -> int:
+        spent = LEARN_SHARE + CHOOSE_SHARE + sum(RECOUNT_SHARES)
+        return max(int(self.samples * (1 - spent)), 1)
+
+    # --- part three
+
+    def _measure(self, candidate: Candidate) -> None:
+        sizes = self.blocks.sizes(self._to_measure)
+        self.rule = best_rule(
+            candidate.counts, self._to_measure, alpha=self.alpha, delta=self.delta
+        )
+        done = 0
+        for until, share in self._looks(len(sizes)):
+            for number in range(done, until, WAVE):
+                wave = range(number, min(number + WAVE, until))
+                self._count(candidate, [(n, sizes[n]) for n in wave])
+            done = until
+            self._look(share)
+            if self.refuted:
+                return
+
+    def _looks(self, blocks: int) -> Iterator[tuple[int, float]]:
+        """After how many blocks to look, and with what share of the error.
+
+        The bet of a paired rule may be looked at as often as one likes.
+        """
+        if self.claim is None:
+            yield blocks, 1.0
+            return
+        for until, share in LOOKS:
+            yield max(int(blocks * until), 1), 1.0 if self._rule.coupled else share
+
+    @property
+    def _rule(self) -> Rule:
+        assert self.rule is not None
+        return self.rule
+
+    def _count(self, candidate: Candidate, numbered: list[tuple[int, int]]) -> None:
+        tasks = [(self.blocks, candidate, self._rule.coupled, *block) for block in numbered]
+        for report in self.pool.run(_measured_block, tasks):
+            self.counts += report.counts
+            self.raised += report.raised
+            self.raised_messages.update(dict.fromkeys(report.messages))
+            self.printed += report.printed
+
+    def _look(self, share: float) -> None:
+        """The bound at this point; it may err with this share of the allowed error."""
+        self.share = share
+        bound = self._rule.bound(self.counts, alpha=self.alpha * share, delta=self.delta)
+        self.lower = max(self.lower, bound)
+
+    def all_notes(self) -> tuple[str, ...]:
+        """What happened beside the counting."""
+        name, notes = self.blocks.mechanism.name, list(self.notes)
+        if self.raised:
+            notes.append(
+                f"{name} raised on {self.raised} of {2 * self.counts.runs} measured runs, which "
+                f"counts as an output of its own: {'; '.join(list(self.raised_messages)[:3])}"
+            )
+        if self.printed:
+            notes.append(f"{name} printed {self.printed} characters, which were dropped")
+        return tuple(notes)
+
+
+def _readable_best(candidates: list[Candidate]) -> Candidate:
+    """The most promising candidate, or one about as good whose event is easier to read."""
+    best = max(candidate.promise for candidate in candidates)
+    enough = best * READABLE_ENOUGH if best > 0 else best
+    return min(
+        (candidate for candidate in candidates if candidate.promise >= enough),
+        key=lambda candidate: (len(str(candidate.event)), -candidate.promise),
+    )
+
+
+@dataclass(frozen=True)
+class _Measured:
+    counts: PairCounts
+    raised: int
+    messages: tuple[str, ...]
+    printed: int
+
+
+def _measured_block(
+    blocks: Blocks, candidate: Candidate, coupled: bool, number: int, size: int
+) -> _Measured:
+    """Draw one block on both inputs and count the event in it."""
+    drawn = [
+        blocks.block(candidate.pair, side, "measure", number, size, coupled)
+        for side in (candidate.first, 1 - candidate.first)
+    ]
+    return _Measured(
+        counted(*(candidate.event.hits(block.outputs) for block in drawn)),
+        sum(block.raised for block in drawn),
+        tuple(message for block in drawn for message in block.raised_messages),
+        sum(block.printed for block in drawn),
+    )
+
+
+def _pilot_run(blocks: Blocks, pair: int, side: int) -> tuple[bool, str, float]:
+    """Whether all runs raised, the first message, and seconds per run."""
+    runs = PILOT_RUNS if not blocks.mechanism.takes_size else 1000
+    blocks.block(pair, side, "pilot", 1, 1)
+    started = time.perf_counter()
+    block = blocks.block(pair, side, "pilot", 0, runs)
+    seconds = (time.perf_counter() - started) / runs
+    said = "; ".join(block.raised_messages)
+    return block.raised == runs, f"{said} on input {shown(blocks.pairs[pair][side])}", seconds

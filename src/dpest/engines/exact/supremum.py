@@ -1,0 +1,206 @@
+"""The extremes of a log ratio of two densities over one observed number.
+
+Both densities are analytic between known kinks and settle towards a limit in the tails, so a scan
+between the kinks, a zoom on the best places and an extrapolation of the tails find the largest
+ratio in either direction; both directions share every evaluation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpest.numbers.ties import clearly_above, nearest_largest
+
+Array = NDArray[Any]
+Losses = Callable[[Array], Array]
+"""points -> [2, points]: log P/Q and log Q/P; -inf where the numerator has no density"""
+Status = Literal["attained", "approached", "unbounded", "impossible"]
+
+_SUBDIVISIONS = 6
+_TAIL = 60.0
+_FAR = 2.0 ** np.arange(6, 11)
+_ZOOMS = 14
+_GRID = 9
+_NO_GAIN = 1e-12
+_SETTLING = 0.75
+"""Growth from one distance to the next that shrinks less than so has no limit: like log(y)."""
+_EXPLODING = 1e12
+"""A loss beyond this that doubles from point to point belongs to a doubly exponential tail."""
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The supremum, a point that attains or nearly attains it, and which of the two it is."""
+
+    loss: float
+    y: float
+    status: Status = "attained"
+    edge: float | None = None
+    """Where a loss is unbounded: the number next to which it is, None for far out."""
+
+
+NOWHERE = Peak(-math.inf, 0.0)
+
+
+def directed(log_p: Array, log_q: Array) -> Array:
+    """Both losses from both log densities."""
+    with np.errstate(invalid="ignore"):
+        forward = np.where(log_p == -np.inf, -np.inf, log_p - log_q)
+        backward = np.where(log_q == -np.inf, -np.inf, log_q - log_p)
+    return np.stack([forward, backward])
+
+
+def larger(one: Peak, other: Peak) -> Peak:
+    """The higher peak; of two infinite ones that of an impossible outcome."""
+    if one.loss == other.loss == math.inf:
+        return other if other.status == "impossible" else one
+    return other if clearly_above(other.loss, one.loss) else one
+
+
+def extremes(
+    losses: Losses, kinks: Array, width: float, step: tuple[float, float] | None = None,
+    settles: bool = True,
+) -> tuple[Peak, Peak]:  # fmt: skip
+    """sup of log P/Q and sup of log Q/P; `step` is (spacing, offset) of a lattice.
+
+    A ratio that repeats itself without end instead of settling far out is looked at near the kinks.
+    """
+    lattice = _Lattice(step)
+    points = np.unique(lattice.near(_candidates(np.unique(kinks), width, settles)))
+    unit = width + np.ptp(kinks) / 16
+    far = lattice.near(np.concatenate([kinks.min() - unit * _FAR, kinks.max() + unit * _FAR]))
+    values = losses(points)
+    tails = losses(far) if settles else np.full((2, len(far)), -np.inf)
+    zoomed = _zoom(losses, points, values, lattice, float(np.median(kinks)))
+    return tuple(  # type: ignore[return-value]
+        _best(points, values[k], zoomed[k], far, tails[k]) for k in range(2)
+    )
+
+
+@dataclass(frozen=True)
+class _Lattice:
+    step: tuple[float, float] | None
+
+    def near(self, points: Array) -> Array:
+        """The points, moved to the lattice where there is one."""
+        if self.step is None:
+            return points
+        spacing, offset = self.step
+        return np.rint((points - offset) / spacing) * spacing + offset
+
+
+def _candidates(kinks: Array, width: float, beyond: bool) -> Array:
+    """Both sides of every kink, points between, and doubling steps beyond."""
+    hair = 1e-11 * max(width, float(np.max(np.abs(kinks), initial=0.0)) * 1e-3)
+    parts = [kinks - hair, kinks + hair]
+    if len(kinks) > 1:
+        share = np.arange(1, _SUBDIVISIONS) / _SUBDIVISIONS
+        parts.append((kinks[:-1, None] + np.diff(kinks)[:, None] * share).ravel())
+    reach = width * np.geomspace(0.25, _TAIL, 12) if beyond else np.array([])
+    return np.concatenate([*parts, kinks[0] - reach, kinks[-1] + reach])
+
+
+def _best(points: Array, values: Array, zoomed: Peak, far: Array, tails: Array) -> Peak:
+    impossible = np.flatnonzero(values == np.inf)
+    if impossible.size:
+        return Peak(math.inf, float(points[impossible[len(impossible) // 2]]), "impossible")
+    half = len(far) // 2
+    low = _tail(points[:2], values[:2], far[:half], tails[:half])
+    high = _tail(points[:-3:-1], values[:-3:-1], far[half:], tails[half:])
+    return larger(larger(zoomed, low), high)
+
+
+def _zoom(
+    losses: Losses, points: Array, values: Array, lattice: _Lattice, centre: float
+) -> list[Peak]:
+    """Narrow in on the best few candidates of both directions together.
+
+    Where the loss is level, a place near the centre is taken: events are likeliest there.
+    """
+    tops = [_tops(row, np.abs(points - centre)) for row in values]
+    best = [
+        Peak(float(row[top[0]]), float(points[top[0]])) if len(top) else NOWHERE
+        for row, top in zip(values, tops, strict=True)
+    ]
+    sides = np.repeat([0, 1], [len(top) for top in tops])
+    places = np.concatenate(tops)
+    if not len(places):
+        return best
+    left = points[np.maximum(places - 1, 0)]
+    right = points[np.minimum(places + 1, len(points) - 1)]
+    rows = np.arange(len(places))
+    for _ in range(1 if lattice.step else _ZOOMS):
+        grid = lattice.near(np.linspace(left, right, _GRID, axis=1))
+        found = losses(grid.ravel()).reshape(2, *grid.shape)[sides, rows]
+        found = np.where(np.isfinite(found), found, -np.inf)
+        away = np.abs(grid - centre)
+        peak = nearest_largest(found, away)
+        gains = [_update(best, side, grid, found, away, sides == side) for side in (0, 1)]
+        if max(gains) < _NO_GAIN and _ > 0:
+            break
+        left = grid[rows, np.maximum(peak - 1, 0)]
+        right = grid[rows, np.minimum(peak + 1, _GRID - 1)]
+    return best
+
+
+def _tops(values: Array, away: Array) -> Array:
+    """The highest few local maxima, the nearest first where they are equally high."""
+    finite = np.where(np.isfinite(values), values, -np.inf)
+    padded = np.concatenate([[-np.inf], finite, [-np.inf]])
+    tops = np.flatnonzero((finite >= padded[:-2]) & (finite >= padded[2:]) & (finite > -np.inf))
+    found: list[int] = []
+    for _ in range(min(3, len(tops))):
+        found.append(int(tops[nearest_largest(finite[tops], away[tops])]))
+        tops = tops[tops != found[-1]]
+    return np.array(found, dtype=int)
+
+
+def _update(
+    best: list[Peak], side: int, grid: Array, found: Array, away: Array, mine: Array
+) -> float:
+    """Note a better point; the relative gain."""
+    if not mine.any():
+        return 0.0
+    flat, where = found[mine].ravel(), grid[mine].ravel()
+    place = int(nearest_largest(flat, away[mine].ravel()))
+    gain = float(flat[place]) - best[side].loss
+    if clearly_above(float(flat[place]), best[side].loss):
+        best[side] = Peak(float(flat[place]), float(where[place]))
+    return gain / max(abs(best[side].loss), 1e-3)
+
+
+def _tail(edges: Array, at_edges: Array, far: Array, values: Array) -> Peak:
+    """The limit far out, from distances that double; the first edge is the outermost point."""
+    edge, at_edge = float(edges[0]), float(at_edges[0])
+    if not math.isfinite(at_edge):
+        return NOWHERE
+    if not np.isfinite(values).all():
+        explodes = at_edge > max(_EXPLODING, 2 * at_edges[1])
+        return Peak(math.inf, edge, "unbounded") if explodes else NOWHERE
+    growth = np.diff(np.concatenate([[at_edge], values]))
+    noise = 1e-9 * max(1.0, float(np.max(np.abs(values))))
+    if (np.abs(growth) <= noise).all():
+        return Peak(at_edge, float(edge))
+    if growth[-1] > noise and growth[-1] >= _SETTLING * growth[-2]:
+        return Peak(math.inf, float(far[0]), "unbounded")
+    return Peak(extrapolated(values)[0], float(far[-1]), "approached")
+
+
+def extrapolated(values: Array) -> tuple[float, float]:
+    """Richardson's limit of a sequence whose error halves term by term, and how far it is sure.
+
+    Of all orders the one whose limit the next changes least.
+    """
+    limits, table = [float(values[-1])], values
+    for order in range(1, len(values)):
+        table = (2**order * table[1:] - table[:-1]) / (2**order - 1)
+        limits.append(float(table[-1]))
+    changes = np.abs(np.diff(limits))
+    best = int(np.argmin(changes))
+    return limits[1 + best], float(changes[best])

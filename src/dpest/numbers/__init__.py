@@ -1,0 +1,1 @@
+"""Arithmetic that does not lie: exact rationals, quadrature in log space, rigorous balls."""

@@ -1,0 +1,188 @@
+"""A certificate in sentences that can be followed against the source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flint import arb, fmpq
+
+from dpest.verify.alignment import Aligned, sum_of
+from dpest.verify.couplings import Coupled
+from dpest.verify.coverage import PROVED
+from dpest.verify.finite import Ratios
+from dpest.verify.mixture import Mixed
+from dpest.verify.model import Draw, Model
+from dpest.verify.price import Price, shown
+from dpest.verify.reach import Form, Moves, Neighborhood
+from dpest.verify.shift import shift_price
+
+MANY = 4
+
+
+def alignment_sentences(
+    model: Model, neighbors: Mapping[str, Any], found: Aligned, coverage: str
+) -> list[str]:
+    """What is shifted on the dearest path, what that costs, and why it is enough."""
+    lines = [
+        f"Whatever the input, moving to a neighbour ({_relation(neighbors)}) and shifting "
+        f"the noise as listed keeps {_count(len(model.paths), 'path')} and what it returns."
+    ]
+    lines.append(f"The dearest path returns {_short(model.paths[found.path].returns)}. There,")
+    listed, total = _shift_lines(model, found.near, found.changes)
+    lines += listed
+    if found.radius is None and found.price < total:
+        lines.append(f"no single d makes all of them dearest: together they cost {found.price};")
+    if found.corners:
+        lines.append("every d is a mixture of corners, and the same mixture of shifts serves it.")
+    if found.radius is not None:
+        lines.append(f"that pays for one unit, and neighbours are {shown(found.radius)} apart.")
+    if found.within is not None:
+        lines.append(f"No entry can change by more than {shown(found.within)}: then others do.")
+    assumed = "" if coverage == PROVED else ", and that the paths are disjoint and cover everything"
+    lines.append(
+        f"No path costs more than {found.price}, so the privacy loss is at most {found.price} "
+        f"({float(found.price):.9g}), given that the draws are independent{assumed}."
+    )
+    return lines
+
+
+def _count(number: int, name: str) -> str:
+    return f"the {name}" if number == 1 else f"every one of the {number} {name}s"
+
+
+def _relation(data: Mapping[str, Any]) -> str:
+    if data["kind"] == "pairs":
+        return f"one of {len(data['listed'])} listed pairs"
+    if data["kind"] == "any":
+        return "any other input"
+    names = {"linf": "largest entry of", "l1": "sum of the entries of", "l2": "length of"}
+    return f"{names[data['kind']]} |d| at most {data['radius']}"
+
+
+def _shift_lines(
+    model: Model, near: Neighborhood, changes: Mapping[int, Form]
+) -> tuple[list[str], Price]:
+    """What is shifted, and what that costs where every shift is dearest."""
+    moves = Moves(model, near, changes)
+    if near.direction:
+        ((i, amount), *others) = near.direction.items()
+        text = f"x[{i}] changes by {shown(amount)}" + (" (and others)" if others else "")
+    else:
+        text = "x changes by d"
+    lines = [f"where {text}:"]
+    groups: dict[tuple[str, str, str], list[tuple[int, Price]]] = {}
+    for j, form in changes.items():
+        draw = model.noise[j]
+        price = shift_price(draw, *moves.span(form))
+        key = (_pattern(form), _name(draw), str(price))
+        groups.setdefault(key, []).append((j, price))
+    for (_, name, _), members in groups.items():
+        j, price = members[0]
+        shift = _form_text(changes[j])
+        if len(members) == 1:
+            lines.append(f"shift {name} by {shift} (cost at most {price});")
+        else:
+            total = sum_of(p for _, p in members)
+            shifts = [_form_text(changes[k]) for k, _ in members[:MANY]]
+            distinct = list(dict.fromkeys(shifts))
+            more = ", ..." if len(members) > MANY and len(distinct) > 1 else ""
+            lines.append(
+                f"shift the {len(members)} draws {_line_of(model.noise[j])}by "
+                f"{', '.join(distinct)}{more} (cost at most {price} each, {total} together);"
+            )
+    lines.append("shift no other noise;" if changes else "shift no noise;")
+    if moves.confined:
+        widths = ", ".join(dict.fromkeys(map(shown, moves.confined.values())))
+        lines.append(f"extremes that stay between constants move by at most {widths};")
+    return lines, sum_of(price for members in groups.values() for _, price in members)
+
+
+def _pattern(form: Form) -> str:
+    numbers = [sorted(map(str, terms.values())) for terms in (form.d, form.delta)]
+    return f"{form.const} {numbers}"
+
+
+def _line_of(draw: Draw) -> str:
+    return f"of {draw.law} noise (line {draw.line}) " if draw.line else f"of {draw.law} noise "
+
+
+def _name(draw: Draw) -> str:
+    return f"the {draw.law} noise" + (f" (line {draw.line})" if draw.line else "")
+
+
+def _form_text(form: Form) -> str:
+    parts = [_term(c, f"d[{i}]") for i, c in form.d.items()]
+    parts += [_term(c, f"the move of extreme {z}") for z, c in form.delta.items()]
+    if form.const != 0 or not parts:
+        parts.insert(0, shown(form.const) if parts else _signed(form.const))
+    return " + ".join(parts).replace("+ -", "- ")
+
+
+def _signed(value: fmpq) -> str:
+    return f"+{shown(value)}" if value > 0 else shown(value)
+
+
+def _term(c: fmpq, name: str) -> str:
+    if c == 1:
+        return name
+    return f"-{name}" if c == -1 else f"{shown(c)}*{name}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:28]} ... {text[-28:]}"
+
+
+
+def finite_sentences(
+    ratios: Ratios, pairs: list[tuple[int, int]], price: Price, where: tuple[int, int]
+) -> list[str]:
+    """Where the largest ratio of exact probabilities is, and how it is made up."""
+    names = [member.name for member in ratios.members]
+    one, other = where
+    blocks = len(ratios.members[one].laws)
+    parts = "one part" if blocks == 1 else f"{blocks} independent parts"
+    return [
+        f"For each of the {len(names)} inputs the output has {parts} with exact rational "
+        "probabilities.",
+        f"Among the {len(pairs)} pairs of neighbours the largest ratio is that of {names[one]} "
+        f"against {names[other]}: the product over the parts of their largest ratios.",
+        f"So the privacy loss is at most {price} ({float(price):.9g}), given that the draws are "
+        "independent.",
+    ]
+
+
+def coupled_sentences(best: Coupled) -> list[str]:
+    """The dearest pair, and what is shifted for it."""
+    first = (
+        f"For each of the {best.pairs} pairs of neighbouring inputs the noise is shifted so that "
+        "every path and what it returns stay the same."
+    )
+    pair = f"The dearest pair is {best.names[0]} and {best.names[1]} (x[0] from 0 to 1 below)."
+    neighbors = {"kind": "pairs", "listed": [None]}
+    return [first, pair, *alignment_sentences(best.model, neighbors, best.found, best.coverage)]
+
+
+def mixture_sentences(best: Mixed) -> list[str]:
+    """The mixture of the dearest pair, and the plan that leads from one to the other."""
+    one, other = best.names
+    lines = [
+        "What coins decide is looked at as a whole: at every input the mechanism is a mixture of "
+        f"branches, {best.weights[0]} at {one} and {best.weights[1]} at {other}.",
+        f"Of the {best.pairs} pairs of neighbouring inputs, {one} and {other} are the dearest. "
+        "There the branches answer for each other:",
+    ]
+    for u, v, share in best.plan[:MANY]:
+        price = best.prices.get((u, v), Price())
+        lines.append(
+            f"a share of {float(arb(share)):.6g} of branch {u} goes to branch {v}, at a cost of "
+            f"{price};"
+        )
+    if len(best.plan) > MANY:
+        lines.append(f"and {len(best.plan) - MANY} more shares;")
+    assumed = "" if best.coverage == PROVED else ", and that the paths are disjoint and cover all"
+    lines.append(
+        "No branch gets more than e^epsilon times its own probability, so the privacy loss is at "
+        f"most {float(best.price):.9g}, given that the draws are independent{assumed}."
+    )
+    return lines
