@@ -1,0 +1,119 @@
+"""The checker stands alone, reads files, and answers bad input in one sentence."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from dpest.check import check
+from dpest.evidence import Certificate
+from dpest.verify.model import digest
+
+
+def test_the_checker_imports_no_engine_solver_or_tracer():
+    code = (
+        "import sys, dpest.check\n"
+        "bad = [m for m in sys.modules if m.startswith(('dpest.engines', 'dpest.trace', "
+        "'dpest.program', 'dpest.noise', 'highspy', 'scipy', 'numpy'))]\n"
+        "print(bad)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_file_a_mapping_and_a_certificate(proof_of, tmp_path):
+    certificate = proof_of("svt 1").certificate
+    path = tmp_path / "proof.json"
+    path.write_text(json.dumps(certificate.to_json()), "utf-8")
+    for proof in (path, str(path), certificate, certificate.content):
+        checked = check(proof)
+        assert checked
+        assert checked.upper == 0.1
+        assert "The proof is right." in str(checked)
+
+
+def test_a_certificate_that_states_less_than_it_proves(proof_of):
+    content = proof_of("svt 1").certificate.content
+    checked = check(Certificate(0.05, content))
+    assert not checked
+    assert "0.05" in str(checked)
+
+
+@pytest.mark.parametrize("text", ["", "[1, 2]", "{"])
+def test_files_that_are_no_proof(text, tmp_path):
+    path = tmp_path / "proof.json"
+    path.write_text(text, "utf-8")
+    if text == "[1, 2]":
+        assert not check(path)
+    else:
+        with pytest.raises(ValueError, match="not JSON"):
+            check(path)
+
+
+def test_bad_arguments():
+    with pytest.raises(ValueError, match="cannot be read"):
+        check("no/such/file.json")
+    with pytest.raises(TypeError, match="got int"):
+        check(3)
+
+
+def test_sentences_name_lines_shifts_and_prices(proof_of):
+    proof = proof_of("svt 1")
+    text = "\n".join(proof.sentences)
+    assert "laplace noise (line " in text
+    assert "d[" in text
+    assert "1/10" in text
+    assert "No path costs more than 1/10" in text
+
+
+def test_the_worst_direction_meets_the_bound(proof_of):
+    for name in ("svt 1", "svt 3", "svt 4", "argmax", "max", "numerical svt", "svt 6", "histogram"):
+        proof = proof_of(name)
+        assert proof.worst.reached == pytest.approx(proof.upper, rel=1e-9), name
+        assert max(map(abs, proof.worst.d)) == 1
+
+
+def test_why_there_is_no_bound(proof_of):
+    assert "upward" in proof_of("exponential max").reason
+    assert "normal" in proof_of("gaussian").reason
+    assert "without noise" in proof_of("an input as it is").reason
+
+
+WRONG_FORMS = {
+    "a radius of zero": ("bits", lambda c: c["neighbors"].update(radius="0")),
+    "a number of endless digits": (
+        "laplace", lambda c: c["program"]["noise"][0].update(scale="1" + "0" * 6000)
+    ),
+    "a truth value for a size": ("laplace", lambda c: c["program"]["inputs"].update(size=True)),
+    "a pair of one": (
+        "a branch on the input", lambda c: c["program"]["members"][0].update(pair=[0])
+    ),
+    "a program that is missing": ("subsampled", lambda c: c["program"]["joined"][0].clear()),
+    "a path twice": (
+        "argmax", lambda c: c["program"]["paths"].append(c["program"]["paths"][0])
+    ),
+    "no neighbours": ("laplace, far pair", lambda c: c["neighbors"].update(listed=[])),
+    "a branch of no probability": (
+        "subsampled", lambda c: c["program"]["mixtures"][0].append([9, "0"])
+    ),
+    "a plan that promises too much": (
+        "subsampled", lambda c: [p.update(bound="1") for p in c["alignment"]["plans"]]
+    ),
+    "an input that is another program elsewhere": (
+        "a branch on the input",
+        lambda c: c["program"]["members"][1]["program"]["noise"][0].update(scale="3"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG_FORMS)
+def test_a_wrong_form_is_refused_in_a_sentence(name, proof_of):
+    case, change = WRONG_FORMS[name]
+    content = json.loads(json.dumps(dict(proof_of(case).certificate.content)))
+    change(content)
+    content["program_digest"] = digest(content["program"])
+    content["digest"] = digest({k: v for k, v in content.items() if k != "digest"})
+    checked = check(content)
+    assert not checked
+    assert checked.reasons[0]
