@@ -37,7 +37,7 @@ def _gaps(program: Program) -> Iterator[Linear]:
     for path in program.paths:
         conditions = list(path.conditions)
         for piece in pieces([*conditions, *(leaf.value for leaf in path.output.leaves)]):
-            conditions += (c for cell in piece.partition.cells for c in cell)
+            conditions += itertools.islice(piece.partition.conditions, _LOOKED_AT)
         for condition in conditions:
             yield from _resolved(condition.gap)
 

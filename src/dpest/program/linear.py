@@ -5,7 +5,8 @@ Variables are compared by identity: two draws of the same distribution are two `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -72,21 +73,8 @@ class Piece(Variable):
     @cached_property
     def extreme(self) -> int:
         """+1 where the value is the maximum of its values, -1 the minimum, else 0."""
-        for sign in (1, -1):
-            if all(
-                {c.gap for c in cell} == self._wins(k, sign)
-                for k, cell in enumerate(self.partition.cells)
-            ):
-                return sign
-        return 0
-
-    def _wins(self, winner: int, sign: int) -> set[Linear]:
-        best = self.values[winner]
-        return {
-            best - rival if sign > 0 else rival - best
-            for k, rival in enumerate(self.values)
-            if k != winner
-        }
+        signs = (sign for sign in (1, -1) if self.partition.is_won_by(self.values, sign))
+        return next(signs, 0)
 
     @cached_property
     def roots(self) -> frozenset[Input | Noise]:
@@ -247,23 +235,112 @@ class Condition:
         return f"{self.left} {'>' if self.strict else '>='} {self.right}"
 
 
-@dataclass(frozen=True, eq=False)
-class Partition:
+Cell = tuple[Condition, ...]
+
+
+class Partition(ABC):
     """Disjoint, exhaustive cells, each a conjunction of conditions."""
 
-    cells: tuple[tuple[Condition, ...], ...]
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def cell(self, k: int) -> Cell:
+        """What holds in the k-th cell."""
+
+    @abstractmethod
+    def is_won_by(self, values: Sequence[Linear], sign: int) -> bool:
+        """Whether the k-th cell says that the k-th value is the largest (sign -1: smallest)."""
+
+    @cached_property
+    @abstractmethod
+    def gaps(self) -> Sequence[Linear]:
+        """Expressions that decide the cell and mention all that the conditions mention."""
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        return tuple(map(self.cell, range(len(self))))
+
+    @property
+    def conditions(self) -> Iterator[Condition]:
+        """Those of all cells, made as they are asked for."""
+        for k in range(len(self)):
+            yield from self.cell(k)
+
+    def says_the_same_as(self, other: Partition) -> bool:
+        return self.cells == other.cells
 
     @cached_property
     def roots(self) -> frozenset[Input | Noise]:
         """The inputs and draws that decide the cell."""
-        return roots(condition for cell in self.cells for condition in cell)
+        return roots(self.gaps)
 
     @cached_property
     def is_pure(self) -> bool:
         """Whether no condition mentions another piece."""
-        return not any(
-            isinstance(v, Piece) for cell in self.cells for c in cell for v in c.gap.terms
+        return not any(gap.has_pieces for gap in self.gaps)
+
+
+@dataclass(frozen=True, eq=False)
+class Cases(Partition):
+    """Cells that are written out."""
+
+    listed: tuple[Cell, ...]
+
+    def __len__(self) -> int:
+        return len(self.listed)
+
+    def cell(self, k: int) -> Cell:
+        return self.listed[k]
+
+    @cached_property
+    def gaps(self) -> Sequence[Linear]:
+        return [condition.gap for condition in self.conditions]
+
+    def is_won_by(self, values: Sequence[Linear], sign: int) -> bool:
+        return all(
+            {condition.gap for condition in cell} == set(_leads(values, k, sign))
+            for k, cell in enumerate(self.listed)
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Contest(Partition):
+    """The k-th cell says that the k-th line is the largest (sign -1: smallest), the first of ties.
+
+    Its cells have n (n - 1) conditions, and most who ask need none of them.
+    """
+
+    lines: tuple[Linear, ...]
+    sign: int
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def cell(self, k: int) -> Cell:
+        return tuple(self._beats(k, rival) for rival in range(len(self)) if rival != k)
+
+    def _beats(self, k: int, rival: int) -> Condition:
+        left, right = (k, rival) if self.sign > 0 else (rival, k)
+        return Condition(self.lines[left], self.lines[right], strict=k > rival)
+
+    @cached_property
+    def gaps(self) -> Sequence[Linear]:
+        return _leads(self.lines, 0, self.sign)
+
+    def is_won_by(self, values: Sequence[Linear], sign: int) -> bool:
+        return _leads(values, 0, sign) == self.gaps
+
+    def says_the_same_as(self, other: Partition) -> bool:
+        if isinstance(other, Contest):
+            return self.gaps == other.gaps
+        return super().says_the_same_as(other)
+
+
+def _leads(lines: Sequence[Linear], k: int, sign: int) -> list[Linear]:
+    """How far the k-th line is ahead of each other one."""
+    best, rivals = lines[k], (*lines[:k], *lines[k + 1 :])
+    return [best - rival if sign > 0 else rival - best for rival in rivals]
 
 
 def roots(expressions: Iterable[Linear | Condition]) -> frozenset[Input | Noise]:
@@ -290,4 +367,4 @@ def pieces(expressions: Iterable[Linear | Condition]) -> Iterator[Piece]:
                 yield variable
                 yield from pieces(variable.values)
                 if not variable.partition.is_pure:
-                    yield from pieces(c for cell in variable.partition.cells for c in cell)
+                    yield from pieces(variable.partition.gaps)

@@ -297,5 +297,5 @@ def pick_entry(items: np.ndarray[Any, Any], index: Symbol) -> Any:
         if coefficient == 1 and isinstance(piece, Piece) and piece.discrete:
             places = [int(v.const.p) for v in piece.values]
             if all(v.is_constant for v in piece.values):
-                return scalar.pick(piece.partition.cells, [items[k] for k in places])
+                return scalar.pick(piece.partition, [items[k] for k in places])
     return items[operator.index(index)]

@@ -11,7 +11,7 @@ from flint import fmpq
 from dpest.numbers.rational import to_float
 from dpest.program import Condition, Input, Linear, Noise
 from dpest.trace.fork import active
-from dpest.trace.pieces import partition_of, piece_of
+from dpest.trace.pieces import cases, piece_of
 from dpest.trace.refusals import NeedsConcreteInput, NeedsConcreteNoise, NonAffine
 
 PYTHON: dict[str, Any] = {"bool": bool, "int": int, "float": float}
@@ -82,4 +82,4 @@ def _enumerate(noise: Noise) -> fmpq:
     values = [low + k for k in range(int((high - low).p) + 1)]
     line = Linear.of(noise)
     cells = [(Condition(line, Linear(v)), Condition(Linear(v), line)) for v in values]
-    return active().force(piece_of(partition_of(cells), [Linear(v) for v in values])).const
+    return active().force(piece_of(cases(cells), [Linear(v) for v in values])).const

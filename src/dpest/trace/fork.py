@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dpest.program import Condition, Linear, Noise, Partition, Piece
+from dpest.program import Cell, Condition, Linear, Noise, Partition, Piece
 from dpest.program.linear import pieces
 from dpest.trace.feasible import Region
 from dpest.trace.refusals import DivergingReplay, EndlessLoop, Refusal
@@ -34,7 +34,7 @@ class Shared:
     """
 
     pieces: dict[tuple[Partition, tuple[Linear, ...]], Piece] = field(default_factory=dict)
-    partitions: dict[tuple[tuple[Condition, ...], ...], Partition] = field(default_factory=dict)
+    partitions: dict[Cell, list[Partition]] = field(default_factory=dict)
     constants: dict[tuple[type, Any], Linear] = field(default_factory=dict)
     orders: dict[Partition, Order] = field(default_factory=dict)
     results: dict[tuple[Any, int, int], tuple[Any, Linear, Linear]] = field(default_factory=dict)
@@ -108,7 +108,7 @@ class Replay:
         return decision.picked
 
     def _decide(
-        self, partition: Partition, cells: tuple[tuple[Condition, ...], ...]
+        self, partition: Partition, cells: tuple[Cell, ...]
     ) -> Decision:
         """The prescribed decision, or a new one among the cells that are still possible."""
         depth = len(self.decisions)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dpest.program import Condition, Linear
+from dpest.program import Linear
+from dpest.trace.pieces import contest
 from dpest.trace.refusals import NonAffine
 from dpest.trace.symbol import Symbol, common_kind, linear_of, pick, record
 
@@ -25,24 +26,6 @@ def minimum(left: Any, right: Any) -> Any:
 def clip(value: Any, low: Any, high: Any) -> Any:
     value = value if low is None else maximum(value, low)
     return value if high is None else minimum(value, high)
-
-
-def _beats(winner: Linear, rival: Linear, first: bool, largest: bool) -> Condition:
-    """That the winner comes out ahead of a rival; ties go to the one that stands first."""
-    strict = not first
-    return Condition(winner, rival, strict) if largest else Condition(rival, winner, strict)
-
-
-def winner_cells(lines: Sequence[Linear], largest: bool) -> list[tuple[Condition, ...]]:
-    """For every line the conditions under which it is the extreme one."""
-    return [
-        tuple(
-            _beats(line, rival, k < j, largest)
-            for j, rival in enumerate(lines)
-            if j != k
-        )
-        for k, line in enumerate(lines)
-    ]
 
 
 def _finite(values: Sequence[Any], largest: bool) -> list[Any]:
@@ -61,7 +44,7 @@ def extreme(values: Sequence[Any], largest: bool) -> Any:
     if len(kept) == 1 or not any(isinstance(v, Symbol) for v in kept):
         return (max if largest else min)(kept) if len(kept) > 1 else kept[0]
     lines = [linear_of(v) for v in kept]
-    result = pick(winner_cells(lines, largest), kept, common_kind(*kept))
+    result = pick(contest(lines, largest), kept, common_kind(*kept))
     return record("Max" if largest else "Min", kept, result)
 
 
@@ -89,7 +72,7 @@ def arg_extreme(values: Sequence[Any], largest: bool) -> Any:
     if not any(isinstance(v, Symbol) for v in values):
         return int(np.argmax(values) if largest else np.argmin(values))
     apart = _without_common_terms([linear_of(v) for v in values])
-    result = pick(winner_cells(apart, largest), list(range(len(values))), "int")
+    result = pick(contest(apart, largest), list(range(len(values))), "int")
     return record("Argmax" if largest else "Argmin", values, result)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpest.numbers.rational import ONE, ZERO
-from dpest.program import Condition, Linear, Noise, Partition, Piece
+from dpest.program import Cases, Cell, Condition, Contest, Linear, Noise, Partition, Piece
 from dpest.trace.fork import active
 from dpest.trace.refusals import (
     NonAffine,
@@ -75,7 +75,7 @@ def _listed(noise: Noise) -> Linear:
     line = Linear.of(noise)
     values = [Linear(low + k) for k in range(int((high - low).p) + 1)]
     cells = [(Condition(line, v), Condition(v, line)) for v in values]
-    return piece_of(partition_of(cells), values)
+    return piece_of(cases(cells), values)
 
 
 def is_discrete(value: Linear) -> bool:
@@ -92,12 +92,26 @@ def inside(value: Linear, partition: Partition, cell: int) -> Linear:
     return value.substitute(same)  # type: ignore[arg-type]
 
 
-def partition_of(cells: Sequence[tuple[Condition, ...]]) -> Partition:
-    """The partition with these cells; the same cells give the same object."""
-    if len(cells) > MAX_CELLS:
-        raise TooManyPaths(f"one value with {len(cells)} cases")
-    key = tuple(cells)
-    return active().shared.partitions.setdefault(key, Partition(key))
+def cases(cells: Sequence[Cell]) -> Partition:
+    """The partition with these cells."""
+    return _known(Cases(tuple(cells)))
+
+
+def contest(lines: Sequence[Linear], largest: bool) -> Partition:
+    """Which of the lines is the largest or smallest one."""
+    return _known(Contest(tuple(lines), 1 if largest else -1))
+
+
+def _known(partition: Partition) -> Partition:
+    """The one object that stands for all partitions with the same cells."""
+    if len(partition) > MAX_CELLS:
+        raise TooManyPaths(f"one value with {len(partition)} cases")
+    alike = active().shared.partitions.setdefault(partition.cell(0), [])
+    for known in alike:
+        if known.says_the_same_as(partition):
+            return known
+    alike.append(partition)
+    return partition
 
 
 def piece_of(partition: Partition, values: Sequence[Linear]) -> Linear:
@@ -133,10 +147,10 @@ def compare(condition: Condition) -> Linear:
         return Linear(ONE if known else ZERO)
     partition = sole_partition(condition.gap)
     if partition is not None:
-        cells = range(len(partition.cells))
+        cells = range(len(partition))
         return piece_of(partition, [_within(condition, partition, k) for k in cells])
     cells_ = [(condition,), (condition.negation,)]
-    return piece_of(partition_of(cells_), [Linear(ONE), Linear(ZERO)])
+    return piece_of(cases(cells_), [Linear(ONE), Linear(ZERO)])
 
 
 def sole_partition(gap: Linear) -> Partition | None:

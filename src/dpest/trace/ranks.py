@@ -21,7 +21,7 @@ from dpest.program import Condition, Leaf, Linear, Partition, Piece, Source
 from dpest.program.linear import Variable, pieces
 from dpest.trace.array import SymbolArray, vector
 from dpest.trace.fork import active
-from dpest.trace.pieces import MAX_CELLS, partition_of, piece_of
+from dpest.trace.pieces import MAX_CELLS, cases, piece_of
 from dpest.trace.refusals import TooManyPaths, Unsupported, user_source
 from dpest.trace.symbol import linear_of, pick
 
@@ -62,7 +62,7 @@ class Order:
     @cached_property
     def partition(self) -> Partition:
         """The arrangements as cells."""
-        found = partition_of([self._conditions(a) for a in self.arrangements])
+        found = cases([self._conditions(a) for a in self.arrangements])
         active().shared.orders[found] = self
         return found
 
@@ -154,8 +154,8 @@ class Ranked(SymbolArray):
         if not self._ranks:
             return []
         order = self._order(self._ranks)
-        cells, kind = order.partition.cells, "int" if self._places else None
-        return [pick(cells, self._shown(order.at(rank)), kind) for rank in self._ranks]
+        partition, kind = order.partition, "int" if self._places else None
+        return [pick(partition, self._shown(order.at(rank)), kind) for rank in self._ranks]
 
     def _shown(self, at: Sequence[int]) -> Sequence[Any]:
         return at if self._places else [self._values[k] for k in at]
@@ -215,7 +215,7 @@ def _is_outermost(piece: Piece, leaves: Sequence[Leaf]) -> bool:
     inner: list[Linear | Condition] = []
     for outer in (v for leaf in leaves for v in leaf.value.terms if isinstance(v, Piece)):
         inner += outer.values
-        inner += (condition for cell in outer.partition.cells for condition in cell)
+        inner += outer.partition.gaps
     return all(found is not piece for found in pieces(inner))
 
 

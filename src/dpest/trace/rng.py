@@ -21,7 +21,7 @@ from dpest.program import Condition, Linear, Noise
 from dpest.trace.array import SymbolArray, has_symbols, objects, pick_entry, vector, wrap
 from dpest.trace.fork import active
 from dpest.trace.order import arg_extreme
-from dpest.trace.pieces import MAX_CELLS
+from dpest.trace.pieces import MAX_CELLS, cases
 from dpest.trace.refusals import NonAffine, TooManyPaths, Unsupported, user_source
 from dpest.trace.symbol import Symbol, is_number, linear_of, pick
 from dpest.trace.weights import Weight, scores, settled
@@ -137,8 +137,8 @@ class SymbolicGenerator(np.random.Generator):
         arrangements = list(itertools.permutations(range(len(values)), count))
         line = self.draw(laws.Integers(fmpq(len(arrangements))), "int").value
         numbers = [Linear(fmpq(k)) for k in range(len(arrangements))]
-        cells = [(Condition(line, k), Condition(k, line)) for k in numbers]
-        places = [pick(cells, [a[k] for a in arrangements], "int") for k in range(count)]
+        partition = cases([(Condition(line, k), Condition(k, line)) for k in numbers])
+        places = [pick(partition, [a[k] for a in arrangements], "int") for k in range(count)]
         return [_entry(values, place) for place in places]
 
     def draws(self, law: laws.Law, size: Any = None) -> Any:
@@ -167,7 +167,7 @@ class SymbolicGenerator(np.random.Generator):
         line = self.draw(law, "int").value
         places = [Linear(fmpq(k)) for k in range(len(values))]
         cells = [(Condition(line, k), Condition(k, line)) for k in places]
-        return _entry(values, pick(cells, range(len(values)), "int"))
+        return _entry(values, pick(cases(cells), range(len(values)), "int"))
 
     def _softmax(self, logits: Sequence[Symbol], values: list[Any]) -> Any:
         """A value with probability in proportion to exp(score): the Gumbel-max trick."""

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dpest.numbers.rational import ONE, ZERO, exact
-from dpest.program import Condition, Linear, Noise, Piece
+from dpest.program import Condition, Linear, Noise, Partition, Piece
 from dpest.program.linear import roots
 from dpest.trace.concrete import Concrete, on_plain
 from dpest.trace.fork import active, is_active
@@ -26,12 +26,12 @@ from dpest.trace.pieces import (
     at_least,
     at_most,
     below,
+    cases,
     compare,
     divide,
     divide_into,
     inside,
     multiply,
-    partition_of,
     piece_of,
     sole_partition,
     subtract_from,
@@ -347,10 +347,10 @@ def lift(value: Any) -> Symbol:
 
 
 def pick(
-    cells: Sequence[tuple[Condition, ...]], values: Sequence[Any], kind: str | None = None
+    partition: Partition, values: Sequence[Any], kind: str | None = None
 ) -> Symbol:
     """The value of whichever cell holds."""
-    linear = piece_of(partition_of(cells), [linear_of(value) for value in values])
+    linear = piece_of(partition, [linear_of(value) for value in values])
     return Symbol(linear, kind or common_kind(*values))
 
 
@@ -382,7 +382,7 @@ def equal(left: Any, right: Any) -> Any:
     if sole_partition(gap) is not None or gap.is_constant:
         return Symbol(multiply(compare(at_least), compare(at_most)), "bool")
     cells = [(at_least, at_most), (Condition(a, b, True),), (Condition(b, a, True),)]
-    return record("Geq", (left, right), pick(cells, [True, False, False]))
+    return record("Geq", (left, right), pick(cases(cells), [True, False, False]))
 
 
 def _where_equal(gap: Linear) -> Any:
@@ -390,5 +390,5 @@ def _where_equal(gap: Linear) -> Any:
     if not any(isinstance(v, Piece) for v in gap.terms):
         return gap == Linear() if not any(isinstance(v, Noise) for v in gap.terms) else False
     partition = next(v.partition for v in gap.terms if isinstance(v, Piece))
-    values = [_where_equal(inside(gap, partition, k)) for k in range(len(partition.cells))]
-    return pick(partition.cells, values, "bool")
+    values = [_where_equal(inside(gap, partition, k)) for k in range(len(partition))]
+    return pick(partition, values, "bool")

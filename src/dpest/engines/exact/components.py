@@ -40,7 +40,7 @@ class Case:
             if piece.partition is partition
         }
         conditions = tuple(c.substitute(values) for c in self.conditions) + tuple(
-            c.substitute(values) for c in partition.cells[cell]
+            c.substitute(values) for c in partition.cell(cell)
         )
         return replace(
             self,
@@ -286,7 +286,7 @@ def _expanded(case: Case) -> Iterator[Case]:
     if partition is None:
         yield from _enumerated(case)
         return
-    for cell in range(len(partition.cells)):
+    for cell in range(len(partition)):
         inside = _tidy(case.substitute(partition, cell))
         if inside is not None:
             yield from _expanded(inside)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from dpest.numbers.rational import ZERO
-from dpest.program import Condition, Linear, Partition, Piece
+from dpest.program import Cell, Contest, Linear, Partition, Piece
 
 
 class Extreme(NamedTuple):
@@ -21,34 +21,22 @@ class Extreme(NamedTuple):
         return self.rank == len(self.lines) - 1
 
 
-Sides = tuple[tuple[Linear, ...] | None, tuple[Linear, ...] | None]
-_known_sides: dict[int, tuple[Partition, Sides]] = {}
-
-
-def _both_sides(partition: Partition) -> Sides:
-    """The lines of which the k-th is the largest in the k-th cell, and those it is smallest of."""
-    known = _known_sides.get(id(partition))
-    if known is None or known[0] is not partition:
-        if len(_known_sides) > 10_000:
-            _known_sides.clear()
-        cells = partition.cells
-        if len(cells) < 2 or any(len(cell) != len(cells) - 1 for cell in cells):
-            sides: Sides = (None, None)
-        else:
-            sides = (_sides(cells, largest=True), _sides(cells, largest=False))
-        known = _known_sides[id(partition)] = (partition, sides)
-    return known[1]
-
-
+@lru_cache(maxsize=10_000)
 def winners(partition: Partition) -> tuple[Linear, ...] | None:
     """The lines of which the k-th cell says that the k-th is the largest (smallest: negated)."""
-    ahead, behind = _both_sides(partition)
+    if isinstance(partition, Contest):
+        lines, sign = partition.lines, partition.sign
+        return lines if sign > 0 else tuple(-line for line in lines)
+    cells = partition.cells
+    if len(cells) < 2 or any(len(cell) != len(cells) - 1 for cell in cells):
+        return None
+    ahead, behind = _sides(cells, largest=True), _sides(cells, largest=False)
     if ahead is not None or behind is None:
         return ahead
     return tuple(-line for line in behind)
 
 
-def _sides(cells: Sequence[Sequence[Condition]], largest: bool) -> tuple[Linear, ...] | None:
+def _sides(cells: Sequence[Cell], largest: bool) -> tuple[Linear, ...] | None:
     """The line that stands on the winning side throughout each cell, if the rest fits."""
     lines = [cell[0].left if largest else cell[0].right for cell in cells]
     for k, cell in enumerate(cells):
@@ -71,20 +59,16 @@ def largest_of(lines: tuple[Linear, ...]) -> Linear:
     """The largest of the lines as a piece that stays whole."""
     if len(lines) == 1:
         return lines[0]
-    cells = tuple(
-        tuple(Condition(line, rival) for rival in lines if rival is not line) for line in lines
-    )
-    return Linear.of(Piece(Partition(cells), lines))
+    return Linear.of(Piece(Contest(lines, 1), lines))
 
 
+@lru_cache(maxsize=10_000)
 def extreme_of(piece: Piece) -> Extreme | None:
     """The order statistic that the piece is, if it is one."""
-    ahead, behind = _both_sides(piece.partition)
-    values = piece.values
-    if ahead is not None and all(map(_same, ahead, values)):
-        return Extreme(values, len(values) - 1)
-    if behind is not None and all(map(_same, behind, values)):
-        return Extreme(values, 0)
+    if piece.extreme:
+        return Extreme(piece.values, len(piece.values) - 1 if piece.extreme > 0 else 0)
+    if isinstance(piece.partition, Contest):
+        return None
     return _folded(piece) or _ranked(piece)
 
 
@@ -124,7 +108,7 @@ def _compared(partition: Partition) -> dict[Linear, None] | None:
     return found[0] if all(lines.keys() == found[0].keys() for lines in found) else None
 
 
-def _sides_of(cell: Sequence[Condition]) -> Iterator[Linear]:
+def _sides_of(cell: Cell) -> Iterator[Linear]:
     for condition in cell:
         yield condition.left
         yield condition.right

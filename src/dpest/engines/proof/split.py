@@ -136,7 +136,7 @@ def _cases(
         return
     known = chosen.get(id(partition))
     group = winners(partition)
-    for cell in range(len(partition.cells)) if known is None else [known]:
+    for cell in range(len(partition)) if known is None else [known]:
         inside = _inside(fragment, partition, cell, group, known is None)
         if inside is not None:
             yield from _cases(inside, keep_extremes, {**chosen, id(partition): cell})
@@ -178,7 +178,7 @@ def _inside(
     if is_new and group is not None and len(group) > 2:
         beats = (*beats, Winner(group[cell], group))
     elif is_new:
-        when += partition.cells[cell]
+        when += partition.cell(cell)
     kept = _tidy(when)
     if kept is None:
         return None

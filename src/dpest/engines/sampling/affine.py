@@ -139,7 +139,7 @@ class Code:
         shown = [to_float(value.const) for value in piece.values]
         if sorted(shown) != [0.0, 1.0]:
             return None
-        cell = piece.partition.cells[shown.index(1.0)]
+        cell = piece.partition.cell(shown.index(1.0))
         return tuple(map(self.literal, cell))
 
 
