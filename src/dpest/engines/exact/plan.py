@@ -148,7 +148,8 @@ class _Planner:
         if not unknown:
             self.ties.append(Tie(place, leaf))
             return
-        pivot = min(unknown, key=self._pivot_cost)
+        met = self._meetings()
+        pivot = min(unknown, key=lambda v: (v.law.lattice, len(met.get(v, ())), v.index))
         solution = (leaf - Linear.of(symbol)).solved_for(pivot)
         self.scale = self.scale / abs(leaf.terms[pivot]) if not pivot.law.lattice else self.scale
         self.observed.append(symbol)
@@ -166,18 +167,23 @@ class _Planner:
                     self.memo[key] = condition.substitute({noise: solution})
                 self.conditions[k] = self.memo[key]
 
-    def _pivot_cost(self, noise: Noise) -> tuple[bool, int, int]:
-        meetings = sum(noise in c.gap.terms for c in self.conditions)
-        return (noise.law.lattice, meetings, noise.index)
+    def _meetings(self) -> dict[Variable, list[Condition]]:
+        """The conditions that each variable is part of."""
+        found: dict[Variable, list[Condition]] = {}
+        for condition in self.conditions:
+            for variable in condition.gap.terms:
+                found.setdefault(variable, []).append(condition)
+        return found
 
     # -- which draws are left for quadrature ----------------------------------------------------
 
     def _shared(self, free: Sequence[Noise]) -> tuple[Noise, ...]:
         """The smallest set of draws without which all others can be integrated in closed form."""
-        forced = {n for n in free if self._in_density(n) or self._bounds_several(n)}
+        met = self._meetings()
+        followed = {v for n, point in self.points.items() for v in point.terms if v is not n}
+        forced = {n for n in free if n in followed or _bounds_several(met.get(n, ()))}
         candidates = sorted(
-            (n for n in free if n not in forced),
-            key=lambda n: -sum(n in c.gap.terms for c in self.conditions),
+            (n for n in free if n not in forced), key=lambda n: -len(met.get(n, ()))
         )
         for size in range(MAX_AXES + 1 - len(forced)):
             for extra in itertools.combinations(candidates, size):
@@ -187,14 +193,6 @@ class _Planner:
         raise OutOfReach(
             f"{len(free)} draws depend on each other so that more than {MAX_AXES} integrals nest"
         )
-
-    def _in_density(self, noise: Noise) -> bool:
-        return any(noise in p.terms for n, p in self.points.items() if n is not noise)
-
-    def _bounds_several(self, noise: Noise) -> bool:
-        """Whether several released numbers bound the draw: they are treated as a shared axis."""
-        meetings = [c.gap.terms for c in self.conditions if noise in c.gap.terms]
-        return len({v for terms in meetings for v in terms if isinstance(v, Observed)}) > 1
 
     def _closed(self, leaves: set[Noise]) -> bool:
         """Whether each of these draws meets no other of them, and integers meet only integers."""
@@ -261,6 +259,11 @@ class _Planner:
                     yield Mass(noise.law, frozenset(lower[noise]), frozenset(upper[noise]))
             else:
                 yield Density(noise.law, self.points[noise])
+
+
+def _bounds_several(met: Sequence[Condition]) -> bool:
+    """Whether several released numbers bound a draw: they are treated as a shared axis."""
+    return len({v for c in met for v in c.gap.terms if isinstance(v, Observed)}) > 1
 
 
 STRICT = fmpq(1, 2**80)
