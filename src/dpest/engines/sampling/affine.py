@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import reduce
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpest.numbers.rational import to_float
-from dpest.program import Condition, Linear, Noise, Piece
+from dpest.program import Condition, Contest, Linear, Noise, Piece
 from dpest.program.linear import Variable
 
 Array = NDArray[Any]
@@ -64,22 +65,72 @@ class Test:
         return moving > -self.gap.const if self.strict else moving >= -self.gap.const
 
 
-@dataclass(frozen=True)
-class Choice:
-    """A value that is picked by conditions; `extreme` is +1 for a maximum, -1 for a minimum."""
+class Choice(Protocol):
+    """A value that is one of several, and what decides which: expressions and tests."""
 
-    cells: tuple[tuple[int, ...], ...]
-    values: tuple[Affine, ...]
-    extreme: int
+    @property
+    def lines(self) -> tuple[Affine, ...]: ...
+
+    @property
+    def literals(self) -> tuple[int, ...]: ...
 
     def value(self, block: Block) -> Array:
         """The value for all runs."""
-        if self.extreme:
-            pick = np.maximum if self.extreme > 0 else np.minimum
-            result = self.values[0].value(block)
-            for value in self.values[1:]:
-                result = pick(result, value.value(block))
-            return block.filled(result)
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """The largest of some numbers (sign -1: the smallest)."""
+
+    lines: tuple[Affine, ...]
+    sign: int
+    literals: tuple[int, ...] = ()
+
+    def value(self, block: Block) -> Array:
+        pick = np.maximum if self.sign > 0 else np.minimum
+        return block.filled(reduce(pick, (line.value(block) for line in self.lines)))
+
+
+@dataclass(frozen=True)
+class Winner:
+    """The value that belongs to the largest of the rivals (sign -1: the smallest)."""
+
+    rivals: tuple[Affine, ...]
+    values: tuple[Affine, ...]
+    sign: int
+    literals: tuple[int, ...] = ()
+
+    @property
+    def lines(self) -> tuple[Affine, ...]:
+        return self.rivals + self.values
+
+    def value(self, block: Block) -> Array:
+        ahead = np.greater if self.sign > 0 else np.less
+        best, result = (block.filled(lines[0].value(block)) for lines in (self.rivals, self.values))
+        for rival, value in zip(self.rivals[1:], self.values[1:], strict=True):
+            score = rival.value(block)
+            wins = ahead(score, best)
+            best = np.where(wins, score, best)
+            result = np.where(wins, value.value(block), result)
+        return result
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A value that is picked by tests."""
+
+    cells: tuple[tuple[int, ...], ...]
+    values: tuple[Affine, ...]
+
+    @property
+    def lines(self) -> tuple[Affine, ...]:
+        return self.values
+
+    @property
+    def literals(self) -> tuple[int, ...]:
+        return tuple(literal for cell in self.cells for literal in cell)
+
+    def value(self, block: Block) -> Array:
         *cells, _ = self.cells
         *values, last = (value.value(block) for value in self.values)
         result = last
@@ -112,11 +163,18 @@ class Code:
 
     def _choice(self, piece: Piece) -> int:
         if piece not in self._choice_places:
-            cells = tuple(tuple(map(self.literal, cell)) for cell in piece.partition.cells)
-            choice = Choice(cells, tuple(map(self.line, piece.values)), piece.extreme)
+            choice = self._made(piece)
             self._choice_places[piece] = len(self.choices)
             self.choices.append(choice)
         return self._choice_places[piece]
+
+    def _made(self, piece: Piece) -> Choice:
+        partition, values = piece.partition, tuple(map(self.line, piece.values))
+        if piece.extreme:
+            return Extreme(values, piece.extreme)
+        if isinstance(partition, Contest) and len(partition) > 2:
+            return Winner(tuple(map(self.line, partition.lines)), values, partition.sign)
+        return Switch(tuple(tuple(map(self.literal, cell)) for cell in partition.cells), values)
 
     def literal(self, condition: Condition) -> int:
         """The number of the test that says whether the condition holds; negative: whether not."""

@@ -67,8 +67,8 @@ def parts_of(code: Code, lines: Sequence[Affine], literals: Sequence[int] = ()) 
         columns |= {column for column, _ in line.terms if column >= 0}
         for number in {~column for column, _ in line.terms if column < 0} - choices:
             choices.add(number)
-            values += code.choices[number].values
-            asked += [abs(k) for cell in code.choices[number].cells for k in cell]
+            values += code.choices[number].lines
+            asked += map(abs, code.choices[number].literals)
     return Parts(frozenset(columns), frozenset(tests), simple)
 
 
