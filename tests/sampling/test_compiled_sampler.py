@@ -103,9 +103,14 @@ def binomial_choice(x, rng):
     return picked, rng.binomial(3, 0.25)
 
 
+def tied_places(x, rng):
+    scores = np.array([rng.integers(0, 3) for _ in range(4)])
+    return int(np.argmin(scores)), int(np.array([7, 5, 5, 9])[np.argmax(scores)])
+
+
 DISCRETE = [
     threshold_list, argmax_then_branch, counts_above, sorted_places, integer_noise, flips, redraws,
-    binomial_choice,
+    binomial_choice, tied_places,
 ]  # fmt: skip
 X = np.array([1.0, 2.0, 0.5])
 
