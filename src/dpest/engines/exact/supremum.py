@@ -25,9 +25,9 @@ Status = Literal["attained", "approached", "unbounded", "impossible"]
 _SUBDIVISIONS = 6
 _TAIL = 60.0
 _FAR = 2.0 ** np.arange(6, 11)
-_ZOOMS = 14
-_GRID = 9
-_NO_GAIN = 1e-12
+_ZOOMS = 10
+_HALF = 8
+_LEVEL = 1e-12
 _SETTLING = 0.75
 """Growth from one distance to the next that shrinks less than so has no limit: like log(y)."""
 _EXPLODING = 1e12
@@ -72,12 +72,13 @@ def extremes(
     A ratio that repeats itself without end instead of settling far out is looked at near the kinks.
     """
     lattice = _Lattice(step)
-    points = np.unique(lattice.near(_candidates(np.unique(kinks), width, settles)))
+    hair = 1e-11 * max(width, float(np.max(np.abs(kinks), initial=0.0)) * 1e-3)
+    points = np.unique(lattice.near(_candidates(np.unique(kinks), width, hair, settles)))
     unit = width + np.ptp(kinks) / 16
     far = lattice.near(np.concatenate([kinks.min() - unit * _FAR, kinks.max() + unit * _FAR]))
     values = losses(points)
     tails = losses(far) if settles else np.full((2, len(far)), -np.inf)
-    zoomed = _zoom(losses, points, values, lattice, float(np.median(kinks)))
+    zoomed = _zoom(losses, points, values, lattice, hair, float(np.median(kinks)))
     return tuple(  # type: ignore[return-value]
         _best(points, values[k], zoomed[k], far, tails[k]) for k in range(2)
     )
@@ -95,9 +96,8 @@ class _Lattice:
         return np.rint((points - offset) / spacing) * spacing + offset
 
 
-def _candidates(kinks: Array, width: float, beyond: bool) -> Array:
+def _candidates(kinks: Array, width: float, hair: float, beyond: bool) -> Array:
     """Both sides of every kink, points between, and doubling steps beyond."""
-    hair = 1e-11 * max(width, float(np.max(np.abs(kinks), initial=0.0)) * 1e-3)
     parts = [kinks - hair, kinks + hair]
     if len(kinks) > 1:
         share = np.arange(1, _SUBDIVISIONS) / _SUBDIVISIONS
@@ -117,7 +117,7 @@ def _best(points: Array, values: Array, zoomed: Peak, far: Array, tails: Array) 
 
 
 def _zoom(
-    losses: Losses, points: Array, values: Array, lattice: _Lattice, centre: float
+    losses: Losses, points: Array, values: Array, lattice: _Lattice, hair: float, centre: float
 ) -> list[Peak]:
     """Narrow in on the best few candidates of both directions together.
 
@@ -132,21 +132,38 @@ def _zoom(
     places = np.concatenate(tops)
     if not len(places):
         return best
-    left = points[np.maximum(places - 1, 0)]
-    right = points[np.minimum(places + 1, len(points) - 1)]
-    rows = np.arange(len(places))
+    left, middle, right = _brackets(points, places, hair)
     for _ in range(1 if lattice.step else _ZOOMS):
-        grid = lattice.near(np.linspace(left, right, _GRID, axis=1))
+        rows = np.arange(len(sides))
+        grid = lattice.near(_around(left, middle, right))
         found = losses(grid.ravel()).reshape(2, *grid.shape)[sides, rows]
         found = np.where(np.isfinite(found), found, -np.inf)
         away = np.abs(grid - centre)
+        for side in (0, 1):
+            _update(best, side, grid, found, away, sides == side)
         peak = nearest_largest(found, away)
-        gains = [_update(best, side, grid, found, away, sides == side) for side in (0, 1)]
-        if max(gains) < _NO_GAIN and _ > 0:
+        peak = np.where(grid[rows, peak] == middle, _HALF, peak)
+        ends = np.stack([left == middle, right == middle]) & (peak == _HALF)
+        left, middle, right = (grid[rows, np.clip(peak + k, 0, 2 * _HALF)] for k in (-1, 0, 1))
+        open_ = ~_are_settled(found, peak, ends)
+        if not open_.any():
             break
-        left = grid[rows, np.maximum(peak - 1, 0)]
-        right = grid[rows, np.minimum(peak + 1, _GRID - 1)]
+        sides, left, middle, right = (v[open_] for v in (sides, left, middle, right))
     return best
+
+
+def _brackets(points: Array, places: Array, hair: float) -> tuple[Array, Array, Array]:
+    """Places with their neighbours; a place beside a kink has no neighbour across it."""
+    left, middle, right = (points[np.clip(places + k, 0, len(points) - 1)] for k in (-1, 0, 1))
+    left = np.where(middle - left <= 3 * hair, middle, left)
+    right = np.where(right - middle <= 3 * hair, middle, right)
+    return left, middle, right
+
+
+def _around(left: Array, middle: Array, right: Array) -> Array:
+    """A row of points from left to right for each middle, which is among them."""
+    lower = np.linspace(left, middle, _HALF, endpoint=False, axis=1)
+    return np.hstack([lower, np.linspace(middle, right, _HALF + 1, axis=1)])
 
 
 def _tops(values: Array, away: Array) -> Array:
@@ -163,16 +180,39 @@ def _tops(values: Array, away: Array) -> Array:
 
 def _update(
     best: list[Peak], side: int, grid: Array, found: Array, away: Array, mine: Array
-) -> float:
-    """Note a better point; the relative gain."""
+) -> None:
+    """Note a better loss; its place only where it is clearly better."""
     if not mine.any():
-        return 0.0
+        return
     flat, where = found[mine].ravel(), grid[mine].ravel()
-    place = int(nearest_largest(flat, away[mine].ravel()))
-    gain = float(flat[place]) - best[side].loss
-    if clearly_above(float(flat[place]), best[side].loss):
-        best[side] = Peak(float(flat[place]), float(where[place]))
-    return gain / max(abs(best[side].loss), 1e-3)
+    top, place = float(flat.max()), int(nearest_largest(flat, away[mine].ravel()))
+    y = float(where[place]) if clearly_above(top, best[side].loss) else best[side].y
+    best[side] = Peak(max(top, best[side].loss), y)
+
+
+def _are_settled(found: Array, peak: Array, ends: Array) -> Array:
+    """For every peak, whether nothing higher lies beside it.
+
+    Either side is as high as the peak, or the peak is the end of a smooth stretch that falls away
+    from it. That a round gains nothing says little: the last round's peak is in every grid.
+    """
+    rows = np.arange(len(peak))
+    top = found[rows, peak]
+    settled = ~np.isfinite(top)
+    with np.errstate(invalid="ignore"):
+        sides = [_beside(found, peak, k) for k in (-1, 1)]
+        level = [top - near <= _LEVEL * np.abs(top) for near, _ in sides]
+        falls = [4 * near - 3 * top - far <= 0 for near, far in sides]
+    settled |= (level[0] | ends[0]) & (level[1] | ends[1])
+    settled |= (ends[0] & falls[1]) | (ends[1] & falls[0])
+    return settled
+
+
+def _beside(found: Array, peak: Array, way: int) -> tuple[Array, Array]:
+    """The first and the second value next to every peak on one side."""
+    rows, last = np.arange(len(peak)), found.shape[1] - 1
+    near, far = (found[rows, np.clip(peak + way * k, 0, last)] for k in (1, 2))
+    return near, far
 
 
 def _tail(edges: Array, at_edges: Array, far: Array, values: Array) -> Peak:
