@@ -30,7 +30,7 @@ _PUSHES = (0.0, 8.0, 40.0)
 """How far inputs are pushed apart at first, in widths of the widest noise."""
 _GROUPS = 10
 """So many groups of outcomes are looked at where code decides by the input."""
-_MAX_DOUBLINGS = 15
+_MAX_STEPS = 10
 _EFFORT = 150_000_000
 """So many values of densities and masses are looked at: seconds, as a rule."""
 _HAIR = 1e-9
@@ -139,8 +139,8 @@ class Search:
         if any(noise.law.name in _THIN_TAILS for noise in self.law.program.noises):
             return best
         push = max(push, 1.0)
-        for _ in range(_MAX_DOUBLINGS):
-            push *= 2
+        for _ in range(_MAX_STEPS):
+            push *= 4
             try:
                 found = self._try(start, self._middle + push * self.unit * start.push)
             except OutOfReach:

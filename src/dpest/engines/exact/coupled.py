@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from dpest.engines.exact.density import Cell
 from dpest.engines.exact.factors import lines_of
 from dpest.engines.exact.plan import Density, Factor, Observed, Step
 from dpest.engines.exact.refusal import OutOfReach
-from dpest.engines.exact.supremum import Peak, directed, extremes
+from dpest.engines.exact.supremum import Peak, Ratios, extremes
 from dpest.noise import Law
 from dpest.numbers.rational import ONE, to_float
 from dpest.program import Linear
@@ -76,9 +76,10 @@ def coupled_extremes(p: Cell, q: Cell) -> list[tuple[Peak, tuple[float, ...]]]:
     side = _common_side(scores.values())
     batches = [_integral(batch, p.observed, side) for batch in (mine, theirs)]
 
-    def losses(bound: Array) -> Array:
+    def losses(bound: Array) -> Ratios:
         log_p, log_q = (b.log_values({_BOUND: bound}, len(bound))[0] for b in batches)
-        return directed(log_p, log_q) + _score_losses(scores, bound, side)
+        ratios = Ratios.of(log_p, log_q)
+        return replace(ratios, losses=ratios.losses + _score_losses(scores, bound, side))
 
     widest = max(score.law.width for score in scores.values())
     peaks = extremes(losses, _kinks(batches, scores), widest)

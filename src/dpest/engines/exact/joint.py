@@ -26,7 +26,7 @@ from dpest.engines.exact.factors import break_lines, distinct, widths
 from dpest.engines.exact.plan import Observed, Step
 from dpest.engines.exact.refusal import OutOfReach
 from dpest.engines.exact.released import LOWEST, can_vanish
-from dpest.engines.exact.supremum import Status, directed, extremes
+from dpest.engines.exact.supremum import Ratios, Status, extremes
 from dpest.numbers.rational import ZERO, to_float
 from dpest.numbers.ties import clearly_above, nearest_largest
 from dpest.program import Linear
@@ -59,7 +59,7 @@ def joint_extremes(
         )
     ratio = _Ratio(closed(p), closed(q))
     points = ratio.candidates
-    values = ratio.losses(points)
+    values = ratio.losses(points).losses
     forward, backward = (
         _Climb(ratio, side, bound).extreme(points, values[side])
         for side, bound in enumerate(at_most)
@@ -89,8 +89,8 @@ class _Ratio:
         shape = (len(lines), len(self.symbols))
         return np.array(normals).reshape(shape), np.array([to_float(line.const) for line in lines])
 
-    def losses(self, y: Array) -> Array:
-        """[2, points]; -inf where a digit is lost, as on a jump, where both sides would count."""
+    def losses(self, y: Array) -> Ratios:
+        """Nothing where a digit is lost, as on a jump, where both sides would count."""
         normals, consts = self.jumps
         size = np.abs(y) @ np.abs(normals).T + np.abs(consts)
         lost = (np.abs(y @ normals.T + consts) <= 1e-14 * np.maximum(1.0, size)).any(axis=1)
@@ -100,7 +100,7 @@ class _Ratio:
         logs = self.p.log_density(y), self.q.log_density(y)
         for log in logs:
             lost |= (log > -np.inf) & (log < LOWEST)
-        return np.where(lost, -np.inf, directed(*logs))
+        return Ratios.of(*logs).without(lost)
 
     @cached_property
     def _bases(self) -> Array:
@@ -212,7 +212,7 @@ class _Climb:
             return None
         at = self.ratio.normals[crossing] @ y + self.ratio.consts[crossing]
 
-        def losses(t: Array) -> Array:
+        def losses(t: Array) -> Ratios:
             return self.ratio.losses(y + t[:, None] * direction)
 
         peak = extremes(losses, -at / slopes[crossing], self.ratio.unit)[self.side]
@@ -239,7 +239,7 @@ class _Climb:
             if abs(away) > _ON * ratio.unit * ratio.size[k] * max(1.0, abs(const) / ratio.unit):
                 const = float(f"{ratio.normals[k] @ y:.8g}")
                 step = 1e-3 * ratio.unit * edge
-                up, down = ratio.losses(np.stack([y + step, y - step]))[self.side].tolist()
+                up, down = ratio.losses(np.stack([y + step, y - step])).losses[self.side].tolist()
                 if clearly_above(up, down) or clearly_above(down, up):
                     away = 1.0 if up > down else -1.0
             slabs.append(_half_space(ratio.lines[k], const + 0.0, away > 0))

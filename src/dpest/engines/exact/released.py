@@ -21,7 +21,7 @@ from dpest.engines.exact.density import Cell
 from dpest.engines.exact.factors import break_lines, widths
 from dpest.engines.exact.plan import Axis, Density, Mass, Step
 from dpest.engines.exact.refusal import OutOfReach
-from dpest.engines.exact.supremum import NOWHERE, Peak, directed, extrapolated, extremes, larger
+from dpest.engines.exact.supremum import NOWHERE, Peak, Ratios, extrapolated, extremes, larger
 from dpest.numbers.rational import to_float
 from dpest.program import Linear
 
@@ -44,13 +44,13 @@ def released_extremes(p: Cell, q: Cell, points: Sequence[float]) -> tuple[Peak, 
     width = max(observed_widths(p))
     edges = list(_edges(p, q, kinks, width)) if can_vanish(p) or can_vanish(q) else []
 
-    def losses(y: Array) -> Array:
+    def losses(y: Array) -> Ratios:
         log_p, log_q = p.log_density(y[:, None]), q.log_density(y[:, None])
         lost = [(-np.inf < logs) & (logs < LOWEST) for logs in (log_p, log_q)]
         unknown = np.isin(y, points) | _is_near(y, jumps) | lost[0] | lost[1]
         for edge in edges:
             unknown |= edge.covers(y)
-        return np.where(unknown, -np.inf, directed(log_p, log_q))
+        return Ratios.of(log_p, log_q).without(unknown)
 
     forward, backward = extremes(
         losses, places, width, p.lattice(0), settles=not (_has_steps(p) or _has_steps(q))

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from dpest.numbers.ties import clearly_above, nearest_largest
 
 Array = NDArray[Any]
-Losses = Callable[[Array], Array]
-"""points -> [2, points]: log P/Q and log Q/P; -inf where the numerator has no density"""
 Status = Literal["attained", "approached", "unbounded", "impossible"]
 
 _SUBDIVISIONS = 6
@@ -28,6 +26,8 @@ _FAR = 2.0 ** np.arange(6, 11)
 _ZOOMS = 10
 _HALF = 8
 _LEVEL = 1e-12
+_ULPS = 4 * float(np.finfo(float).eps)
+"""How far the log of a density may be off, relative to it."""
 _SETTLING = 0.75
 """Growth from one distance to the next that shrinks less than so has no limit: like log(y)."""
 _EXPLODING = 1e12
@@ -48,12 +48,31 @@ class Peak:
 NOWHERE = Peak(-math.inf, 0.0)
 
 
-def directed(log_p: Array, log_q: Array) -> Array:
-    """Both losses from both log densities."""
-    with np.errstate(invalid="ignore"):
-        forward = np.where(log_p == -np.inf, -np.inf, log_p - log_q)
-        backward = np.where(log_q == -np.inf, -np.inf, log_q - log_p)
-    return np.stack([forward, backward])
+@dataclass(frozen=True)
+class Ratios:
+    """log P/Q and log Q/P as [2, points]; -inf where the numerator has no density.
+
+    `rounding` says for each point how far both may be off: far out the logs of both densities are
+    large numbers with a small difference.
+    """
+
+    losses: Array
+    rounding: Array
+
+    @classmethod
+    def of(cls, log_p: Array, log_q: Array) -> Ratios:
+        with np.errstate(invalid="ignore"):
+            forward = np.where(log_p == -np.inf, -np.inf, log_p - log_q)
+            backward = np.where(log_q == -np.inf, -np.inf, log_q - log_p)
+        sizes = [np.where(np.isfinite(log), np.abs(log), 0.0) for log in (log_p, log_q)]
+        return cls(np.stack([forward, backward]), _ULPS * np.maximum(*sizes))
+
+    def without(self, lost: Array) -> Ratios:
+        """Nothing is said at some of the points."""
+        return Ratios(np.where(lost, -np.inf, self.losses), self.rounding)
+
+
+Losses = Callable[[Array], Ratios]
 
 
 def larger(one: Peak, other: Peak) -> Peak:
@@ -76,11 +95,14 @@ def extremes(
     points = np.unique(lattice.near(_candidates(np.unique(kinks), width, hair, settles)))
     unit = width + np.ptp(kinks) / 16
     far = lattice.near(np.concatenate([kinks.min() - unit * _FAR, kinks.max() + unit * _FAR]))
-    values = losses(points)
-    tails = losses(far) if settles else np.full((2, len(far)), -np.inf)
+    values = losses(points).losses
+    tails = losses(far)
+    if not settles:
+        tails = tails.without(np.full(len(far), True))
     zoomed = _zoom(losses, points, values, lattice, hair, float(np.median(kinks)))
     return tuple(  # type: ignore[return-value]
-        _best(points, values[k], zoomed[k], far, tails[k]) for k in range(2)
+        _best(points, values[k], zoomed[k], far, tails.losses[k], tails.rounding)
+        for k in range(2)
     )
 
 
@@ -106,13 +128,15 @@ def _candidates(kinks: Array, width: float, hair: float, beyond: bool) -> Array:
     return np.concatenate([*parts, kinks[0] - reach, kinks[-1] + reach])
 
 
-def _best(points: Array, values: Array, zoomed: Peak, far: Array, tails: Array) -> Peak:
+def _best(
+    points: Array, values: Array, zoomed: Peak, far: Array, tails: Array, rounding: Array
+) -> Peak:
     impossible = np.flatnonzero(values == np.inf)
     if impossible.size:
         return Peak(math.inf, float(points[impossible[len(impossible) // 2]]), "impossible")
     half = len(far) // 2
-    low = _tail(points[:2], values[:2], far[:half], tails[:half])
-    high = _tail(points[:-3:-1], values[:-3:-1], far[half:], tails[half:])
+    low = _tail(points[:2], values[:2], far[:half], tails[:half], rounding[:half])
+    high = _tail(points[:-3:-1], values[:-3:-1], far[half:], tails[half:], rounding[half:])
     return larger(larger(zoomed, low), high)
 
 
@@ -136,7 +160,7 @@ def _zoom(
     for _ in range(1 if lattice.step else _ZOOMS):
         rows = np.arange(len(sides))
         grid = lattice.near(_around(left, middle, right))
-        found = losses(grid.ravel()).reshape(2, *grid.shape)[sides, rows]
+        found = losses(grid.ravel()).losses.reshape(2, *grid.shape)[sides, rows]
         found = np.where(np.isfinite(found), found, -np.inf)
         away = np.abs(grid - centre)
         for side in (0, 1):
@@ -215,7 +239,7 @@ def _beside(found: Array, peak: Array, way: int) -> tuple[Array, Array]:
     return near, far
 
 
-def _tail(edges: Array, at_edges: Array, far: Array, values: Array) -> Peak:
+def _tail(edges: Array, at_edges: Array, far: Array, values: Array, rounding: Array) -> Peak:
     """The limit far out, from distances that double; the first edge is the outermost point."""
     edge, at_edge = float(edges[0]), float(at_edges[0])
     if not math.isfinite(at_edge):
@@ -224,7 +248,7 @@ def _tail(edges: Array, at_edges: Array, far: Array, values: Array) -> Peak:
         explodes = at_edge > max(_EXPLODING, 2 * at_edges[1])
         return Peak(math.inf, edge, "unbounded") if explodes else NOWHERE
     growth = np.diff(np.concatenate([[at_edge], values]))
-    noise = 1e-9 * max(1.0, float(np.max(np.abs(values))))
+    noise = 1e-9 * max(1.0, float(np.max(np.abs(values)))) + float(np.max(rounding))
     if (np.abs(growth) <= noise).all():
         return Peak(at_edge, float(edge))
     if growth[-1] > noise and growth[-1] >= _SETTLING * growth[-2]:
