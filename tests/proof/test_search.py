@@ -71,6 +71,20 @@ def test_a_search_ends_where_integrals_are_dear():
     assert report.lower <= report.upper
 
 
+@pytest.mark.timeout(120)
+def test_choices_within_choices_end_in_a_bound():
+    """Every step clips what the last one has moved: 3^9 cases, which nobody wants to wait for."""
+    def descend(x, rng):
+        at = 0.0
+        for _ in range(3):
+            at = at - (np.clip(x - at, -1, 1).mean() + rng.laplace(scale=3)) / 2
+        return at
+
+    report = dpest.audit(descend, dpest.reals(3), dpest.l1(1), claim=1)
+    assert report.verdict == "holds"
+    assert 0 < report.upper < 1
+
+
 def test_a_loss_that_is_approached_far_out_is_shown_as_far_as_digits_reach():
     report = dpest.audit(first_above, dpest.reals(4), dpest.linf(1))
     assert 1 - 1e-6 <= report.lower <= report.upper == 1.0

@@ -77,6 +77,12 @@ class Piece(Variable):
         return next(signs, 0)
 
     @cached_property
+    def inner(self) -> tuple[Piece, ...]:
+        """The pieces that its values and its cells mention, for every place that does."""
+        gaps = () if self.partition.is_pure else self.partition.gaps
+        return (*_mentioned(self.values), *_mentioned(gaps))
+
+    @cached_property
     def roots(self) -> frozenset[Input | Noise]:
         """The inputs and draws that decide the value."""
         return self.partition.roots | roots(self.values)
@@ -359,12 +365,27 @@ def roots(expressions: Iterable[Linear | Condition]) -> frozenset[Input | Noise]
 
 
 def pieces(expressions: Iterable[Linear | Condition]) -> Iterator[Piece]:
-    """Every piece that the expressions mention, looking into pieces; may repeat."""
+    """Every piece that the expressions mention, looking into pieces; each of them once."""
+    seen: set[Piece] = set()
+    pending = list(_mentioned(expressions))[::-1]
+    while pending:
+        piece = pending.pop()
+        if piece not in seen:
+            seen.add(piece)
+            yield piece
+            pending += piece.inner[::-1]
+
+
+def references(expressions: Iterable[Linear | Condition]) -> Iterator[Piece]:
+    """A piece for every place that mentions one: in the expressions, and inside of each piece."""
+    expressions = list(expressions)
+    yield from _mentioned(expressions)
+    for piece in pieces(expressions):
+        yield from piece.inner
+
+
+def _mentioned(expressions: Iterable[Linear | Condition]) -> Iterator[Piece]:
     for expression in expressions:
         line = expression.gap if isinstance(expression, Condition) else expression
-        for variable in line.terms:
-            if isinstance(variable, Piece):
-                yield variable
-                yield from pieces(variable.values)
-                if not variable.partition.is_pure:
-                    yield from pieces(variable.partition.gaps)
+        if line.has_pieces:
+            yield from (v for v in line.terms if isinstance(v, Piece))

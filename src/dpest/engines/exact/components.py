@@ -15,9 +15,11 @@ from functools import cached_property, reduce
 
 from dpest.engines.exact.refusal import OutOfReach
 from dpest.program import Condition, Linear, Noise, Partition, Path, Piece, Program
-from dpest.program.linear import Variable, pieces, roots
+from dpest.program.linear import Variable, pieces, references, roots
 
 MAX_CASES = 20_000
+MAX_REWRITTEN = 200_000
+"""So many conditions are rewritten in some ten seconds."""
 _SHORT_LIST = 64
 
 
@@ -60,8 +62,9 @@ class Component:
     def cases(self) -> tuple[Case, ...]:
         """The cases with every piece resolved."""
         result: list[Case] = []
+        work = _Work()
         for case in self.unexpanded:
-            for pure in _expanded(case):
+            for pure in _expanded(case, work):
                 result.append(pure)
                 if len(result) > MAX_CASES:
                     raise OutOfReach(f"one part of the output has more than {MAX_CASES} cases")
@@ -280,21 +283,36 @@ def _first_partition(case: Case) -> Partition | None:
     return next(impure, next(iter(found), None))
 
 
-def _expanded(case: Case) -> Iterator[Case]:
+@dataclass
+class _Work:
+    """How many conditions were rewritten for the cases of one component."""
+
+    rewritten: int = 0
+
+    def note(self, before: Case, after: Case) -> None:
+        changed = zip(before.conditions, after.conditions, strict=False)
+        self.rewritten += sum(old is not new for old, new in changed)
+        if self.rewritten > MAX_REWRITTEN:
+            raise OutOfReach("one part of the output depends on too many choices within choices")
+
+
+def _expanded(case: Case, work: _Work) -> Iterator[Case]:
     case = _without_extremes(case)
     partition = _first_partition(case)
     if partition is None:
         yield from _enumerated(case)
         return
     for cell in range(len(partition)):
-        inside = _tidy(case.substitute(partition, cell))
+        opened = case.substitute(partition, cell)
+        work.note(case, opened)
+        inside = _tidy(opened)
         if inside is not None:
-            yield from _expanded(inside)
+            yield from _expanded(inside, work)
 
 
 def _without_extremes(case: Case) -> Case:
     """Conditions like `max(...) <= bound` taken apart into one condition per candidate."""
-    uses = Counter(piece.partition for piece in pieces([*case.conditions, *case.leaves]))
+    uses = Counter(piece.partition for piece in references([*case.conditions, *case.leaves]))
     conditions: list[Condition] = []
     for condition in case.conditions:
         conditions += _taken_apart(condition, uses)

@@ -29,12 +29,15 @@ from dpest.engines.proof.colors import (
 )  # fmt: skip
 from dpest.engines.proof.layout import Layout, Packed, Setting
 from dpest.engines.proof.linear_program import CONST, Expression, LinearProgram
+from dpest.engines.proof.refusal import NoProof
 from dpest.verify.model import Model, Part, Terms
 from dpest.verify.reach import Form
 from dpest.verify.shift import EITHER_WAY, UPWARD
 
 ZERO, ONE = fmpq(0), fmpq(1)
 MAX_DENSE = 2_500
+MAX_PROGRAMS = 2_000
+"""So many linear programs take a minute."""
 Key = tuple[Any, ...]
 Values = dict[Key, fmpq]
 
@@ -66,6 +69,8 @@ class Workshop:
                setting.direction is None)  # fmt: skip
         if key not in self.solved:
             self.programs += 1
+            if self.programs > MAX_PROGRAMS:
+                raise NoProof(f"the parts of the output have over {MAX_PROGRAMS} different shapes")
             self.solved[key] = draft.solutions()
         return [draft.rule(values) for values in self.solved[key]]
 

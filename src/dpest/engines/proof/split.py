@@ -17,7 +17,7 @@ from dpest.engines.proof.refusal import NoProof
 from dpest.program import Condition, Linear, Noise, Partition, Path, Piece, Program
 from dpest.program.linear import Variable, pieces, roots
 
-MAX_CASES = 20_000
+MAX_CONDITIONS = 60_000
 MAX_PATHS = 100_000
 
 
@@ -87,9 +87,13 @@ def has_extremes(program: Program) -> bool:
 
 
 def _limited(cases: Iterator[Fragment]) -> list[Fragment]:
-    found = list(itertools.islice(cases, MAX_CASES + 1))
-    if len(found) > MAX_CASES:
-        raise NoProof(f"one part of the output has more than {MAX_CASES} cases")
+    found: list[Fragment] = []
+    size = 0
+    for case in cases:
+        found.append(case)
+        size += 1 + len(case.when) + len(case.beats)
+        if size > MAX_CONDITIONS:
+            raise NoProof(f"the cases of one part have more than {MAX_CONDITIONS} conditions")
     return found
 
 
