@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +17,7 @@ from dpest.rappor.decoding.select import (
     posterior_discoveries,
     rejected,
 )
+from dpest.rappor.decoding.twins import spread, twin_groups
 from dpest.rappor.options import METHODS
 
 if TYPE_CHECKING:
@@ -66,13 +65,24 @@ def decode(
     if counts is None:
         counts = _counted(reports, params)
     shares = debias(counts.N, counts.ones, params, reports_per_client)
-    fit = fit_seed(shares, design) if method == "seed" else fit_counts(shares, design)
+    fit = _fit(shares, design, method, params, reports)
+    return _decoding(candidates.strings, fit, shares, design, method, alpha, correction)
+
+
+def _fit(
+    shares: BitShares, design: csc_matrix, method: str, params: Params, reports: Reports | None
+) -> Fit:
+    if method == "seed":
+        return fit_seed(shares, design)
+    first, group = twin_groups(design)
+    different = design if len(first) == len(group) else design[:, first]
+    fit = fit_counts(shares, different)
     if method == "reports":
         from dpest.rappor.decoding.likelihood import fit_reports
 
         assert reports is not None
-        fit = fit_reports(reports, params, design, fit)
-    return _decoding(candidates.strings, fit, shares, design, method, alpha, correction)
+        fit = fit_reports(reports, params, different, fit)
+    return spread(fit, group)
 
 
 def _resolve(method: str, counts: Counts | None, reports: Reports | None) -> str:
@@ -126,6 +136,7 @@ def _decoding(
         "dispersion": fit.dispersion if method != "seed" else None,
         "refined_by_reports": fit.refined,
         "indistinguishable": _twins(design),
+        "crowded": fit.crowded,
         "share_of_candidates_absent": float(fit.prior.weights[0]) if fit.prior else None,
     }
     return Decoding(
@@ -136,9 +147,8 @@ def _decoding(
 
 def _twins(design: csc_matrix) -> int:
     """How many candidates set exactly the same bits as another one."""
-    columns = itertools.pairwise(design.indptr)
-    filters = Counter(design.indices[start:stop].tobytes() for start, stop in columns)
-    return sum(number for number in filters.values() if number > 1)
+    sizes = np.bincount(twin_groups(design)[1])
+    return int(sizes[sizes > 1].sum())
 
 
 def _other(fit: Fit, total: int) -> Row | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,8 @@ SMALLEST_COEFFICIENT = 1e-3
 _WORKING_SET = 500
 _ROWS_PER_WORD = 2
 _CROWDED = 0.4
+_SPARSE = 0.15
+_LIKELY = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +30,8 @@ class Fit:
     `absent` is the posterior probability that nobody holds the string (NaN where the method has
     none), `other` the share of strings that nobody listed with its standard error, `mean` the
     share a prediction should use. `p_value` overrides the test of estimate over standard error;
-    `refined` is how many estimates come from whole reports.
+    `refined` is how many estimates come from whole reports; `crowded` says that more strings are
+    there than so few bits allow to be told from all candidates.
     """
 
     estimate: np.ndarray
@@ -42,6 +45,7 @@ class Fit:
     prior: Prior | None = None
     p_value: np.ndarray | None = None
     refined: int = 0
+    crowded: bool = False
 
 
 def fit_counts(shares: BitShares, design: csc_matrix) -> Fit:
@@ -49,7 +53,9 @@ def fit_counts(shares: BitShares, design: csc_matrix) -> Fit:
 
     Every candidate is in the model when the bits can tell them apart; of a larger dictionary only
     the promising ones are, and each other one is tested against what they leave unexplained. Where
-    that is more than noise, its distribution is learned.
+    that is more than noise, its distribution is learned. Promising candidates were chosen for the
+    noise they explain as well: to keep them would leave the others less of it than there is, so
+    only the likely ones stay, unless these are so many that the rest matter too.
     """
     model = LinearModel.of(shares, design)
     words, rows = model.words, len(model.response)
@@ -58,10 +64,14 @@ def fit_counts(shares: BitShares, design: csc_matrix) -> Fit:
     while True:
         chosen = np.arange(words) if words <= limit else _promising(model, limit)
         working = model.fit(chosen)
-        crowded = (working.posterior.absent < 0.5).sum() > _CROWDED * limit
-        if words <= limit or not crowded or 2 * limit > most:
-            return _everyone(model, model.refined(working))
+        likely = _likely(working)
+        if words <= limit or len(likely) <= _CROWDED * limit or 2 * limit > most:
+            break
         limit *= 2
+    crowded = words > limit and len(likely) > max(_SPARSE * limit, 1)
+    if words > limit and not crowded:
+        working = model.fit(likely)
+    return replace(_everyone(model, model.refined(working)), crowded=crowded)
 
 
 def _promising(model: LinearModel, limit: int) -> np.ndarray:
@@ -70,6 +80,12 @@ def _promising(model: LinearModel, limit: int) -> np.ndarray:
     for size in (max(limit // 2, 1), limit):
         chosen = model.standing_out(model.fit(chosen), size)
     return chosen
+
+
+def _likely(working: WorkingFit) -> np.ndarray:
+    """The candidates that are likelier there than not, or the likeliest of all."""
+    absent = working.posterior.absent
+    return working.chosen[absent <= max(_LIKELY, absent.min())]
 
 
 def _everyone(model: LinearModel, working: WorkingFit) -> Fit:

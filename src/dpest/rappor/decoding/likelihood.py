@@ -18,6 +18,7 @@ import numpy as np
 from dpest.rappor.decoding.evidence import Evidence, inverse
 from dpest.rappor.decoding.fit import Fit
 from dpest.rappor.decoding.posterior import Posterior, spike_and_slab
+from dpest.rappor.decoding.profile import own_quadratics
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
@@ -33,6 +34,7 @@ _CLIMBING = 50_000
 _ROUNDS = 3
 NUISANCES = 2
 _LEAST_NUISANCE = 1e-4
+_HALVINGS = 30
 _ABSURD = -3.0
 _BLOCK = 1 << 22
 _WORK = 1e11
@@ -127,6 +129,36 @@ class ReportModel:
             shares = shares * slope / self.sizes.sum()
         return shares
 
+    def completed(self, words: np.ndarray, listed_only: bool) -> np.ndarray:
+        """Shares that sum to one: these words, and nuisances as the reports divide the rest.
+
+        Where each bit belongs to one candidate the rest is clients that hold none of them. Else
+        the likeliest split between "unlisted" and "nothing" is taken; its slope falls all along.
+        """
+        room = 1 - NUISANCES * _LEAST_NUISANCE
+        words = words * min(1, room / max(words.sum(), _SMALLEST))
+        rest, split = 1 - words.sum(), np.array([0.0, 1.0])
+        if listed_only:
+            return np.append(words, rest * split)
+        known, differs, repeats = self._split(words, rest)
+        low, high = 0.0, 1.0
+        for _ in range(_HALVINGS):
+            unlisted = (low + high) / 2
+            rising = repeats @ (differs / np.maximum(known + unlisted * differs, _SMALLEST)) > 0
+            low, high = (unlisted, high) if rising else (low, unlisted)
+        nuisances = np.array([low, 1 - low]) * rest
+        least = min(_LEAST_NUISANCE, rest / NUISANCES)
+        return np.append(words, np.clip(nuisances, least, rest - least))
+
+    def _split(self, words: np.ndarray, rest: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The probability of each report if the rest holds nothing, and what "unlisted" adds."""
+        known, differs, repeats = [], [], []
+        for _, times, table in self.blocks():
+            known.append(table[:, :-NUISANCES] @ words + rest * table[:, -1])
+            differs.append(rest * (table[:, -2] - table[:, -1]))
+            repeats.append(times)
+        return np.concatenate(known), np.concatenate(differs), np.concatenate(repeats)
+
     def expand(self, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         """Score, information and disagreement of cohorts of the log-likelihood at these shares.
 
@@ -146,6 +178,14 @@ class ReportModel:
         disagreement = self._disagreement(scores[:, present], spread[present])
         return scores.sum(axis=0), information, disagreement
 
+    def slopes(
+        self, shares: np.ndarray, kept: np.ndarray
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Repeats of some reports at a time, and the slopes of their log-probability."""
+        for _, repeats, table in self.blocks():
+            table /= self._probability(table, shares)[:, None]
+            yield repeats, table[:, kept]
+
     def _disagreement(self, scores: np.ndarray, spread: np.ndarray) -> float:
         """The mean chi-square per degree of freedom of each cohort's own score.
 
@@ -162,53 +202,56 @@ def fit_reports(reports: Reports, params: Params, design: csc_matrix, counts: Fi
     """Refine a fit of counts by the likelihood of the reports that were counted.
 
     After some steps uphill with a sample of the reports, the log-likelihood is expanded to second
-    order, solved with the sparse prior, and expanded again at the posterior mean, a few times. Of a
-    large dictionary only the candidates that the counts find likeliest are refined. Frequent
-    unlisted strings bend the likelihood as much as they bend single bits, so the evidence is scaled
-    by the dispersion of the counts. The share of unlisted strings stays the one of the counts: its
-    likelihood has too long a tail for an expansion. For the same reason an estimate is what the
-    data say given that no other share is negative, and a share moves by about 1 at most.
+    order, solved with the sparse prior, and expanded again at the posterior mean, a few times; then
+    each candidate is followed on its own to its likeliest share. Of a large dictionary only the
+    candidates that the counts find likeliest are refined. Frequent unlisted strings bend the
+    likelihood as much as they bend single bits, so the evidence is scaled by the dispersion of the
+    counts. The share of unlisted strings stays the one of the counts: its likelihood has too long a
+    tail for an expansion. For the same reason an estimate is what the data say given that no other
+    share is negative, and a share moves by about 1 at most.
     """
     chosen = _likeliest(counts, design.shape[1], len(reports))
     model = ReportModel.of(reports, params, design[:, chosen])
-    unlisted, uncertainty = counts.other
-    start = np.append(counts.mean[chosen], [max(unlisted, 0), 0]) + 1 / model.components
-    if uncertainty == 0:
-        start[-NUISANCES:] = 0
-    centre = model.thinned(_CLIMBING).climb(start / start.sum(), _STEPS)
+    listed_only, sample = counts.other[1] == 0, model.thinned(_CLIMBING)
+    words = sample.climb(_start(counts, chosen, listed_only), _STEPS)[: len(chosen)]
     for _ in range(_ROUNDS):
+        centre = sample.completed(words, listed_only)
         score, information, disagreement = model.expand(centre)
         information += np.eye(len(score))
-        kept = np.arange(len(chosen))
-        if uncertainty > 0:
-            kept = _supported(information, score + information @ centre)
+        kept = _supported(information, score + information @ centre, listed_only)
+        dispersion = max(counts.dispersion, disagreement)
         evidence = _evidence(
             information[np.ix_(kept, kept)], (score + information @ centre)[kept], len(chosen),
             len(reports),
-        ).scaled(max(counts.dispersion, disagreement))  # fmt: skip
+        ).scaled(dispersion)  # fmt: skip
         posterior = spike_and_slab(evidence, len(counts.mean) - len(chosen))
-        centre = _centre(posterior.mean, listed_only=uncertainty == 0)
-    return _combined(counts, chosen, evidence, posterior, max(counts.dispersion, disagreement))
+        words = posterior.mean
+    slopes = model.slopes(centre, kept)
+    own = own_quadratics(slopes, centre[: len(chosen)], posterior, dispersion)
+    if own is None:
+        return counts
+    return _combined(counts, chosen, evidence, posterior, own, dispersion)
 
 
-def _centre(words: np.ndarray, listed_only: bool) -> np.ndarray:
-    """Shares that sum to one: what the words leave open belongs to unlisted strings, if any."""
-    total = words.sum()
+def _start(counts: Fit, chosen: np.ndarray, listed_only: bool) -> np.ndarray:
+    """What the counts say, with room for what they missed."""
+    shares = np.append(counts.mean[chosen], [max(counts.other[0], 0), 0])
+    shares += 1 / len(shares)
     if listed_only:
-        equal = np.full(len(words), 1 / len(words))
-        return np.append(words / total if total > 0 else equal, np.zeros(NUISANCES))
-    words = words * min(1, (1 - NUISANCES * _LEAST_NUISANCE) / max(total, _SMALLEST))
-    return np.append(words, [1 - words.sum() - _LEAST_NUISANCE, _LEAST_NUISANCE])
+        shares[-NUISANCES] = 0
+    return shares / shares.sum()
 
 
-def _supported(information: np.ndarray, score: np.ndarray) -> np.ndarray:
+def _supported(information: np.ndarray, score: np.ndarray, listed_only: bool) -> np.ndarray:
     """All words, and "unlisted" and "nothing" unless they come out absurdly negative.
 
     They do where hardly a report could be theirs: the likelihood then falls but does not bend.
+    Nothing is unlisted where each bit belongs to one candidate.
     """
     covariance = inverse(information)
     z = (covariance @ score) / np.sqrt(np.diag(covariance))
     keep = np.append(np.ones(len(z) - NUISANCES, bool), z[-NUISANCES:] > _ABSURD)
+    keep[-NUISANCES] &= not listed_only
     return np.flatnonzero(keep)
 
 
@@ -219,23 +262,29 @@ def _evidence(information: np.ndarray, score: np.ndarray, words: int, reports: i
 
 
 def _combined(
-    counts: Fit, chosen: np.ndarray, evidence: Evidence, posterior: Posterior, dispersion: float
+    counts: Fit,
+    chosen: np.ndarray,
+    evidence: Evidence,
+    posterior: Posterior,
+    own: tuple[np.ndarray, np.ndarray],
+    dispersion: float,
 ) -> Fit:
     """The refined shares, where they are sharper than those of the counts and agree with them.
 
     Both estimate the same shares. If many disagree, an expansion has left the ground it holds on
     (fewer reports than candidates, hardly any noise), and the fit of the counts stands.
     """
-    variance = np.maximum(posterior.variance + evidence.extra_variance, 0)
-    error, coarse = np.sqrt(variance), counts.std_error[chosen]
-    agree = np.abs(posterior.estimate - counts.estimate[chosen]) <= _AGREEMENT * coarse
+    shares, variance = own
+    error = np.sqrt(np.maximum(variance + evidence.extra_variance, 0))
+    coarse = counts.std_error[chosen]
+    agree = np.abs(shares - counts.estimate[chosen]) <= _AGREEMENT * coarse
     sharper = agree & (error > 0) & (error <= _SHARPER * coarse)
     if np.mean(~sharper) > _MOST_REFUSED:
         return counts
     better = chosen[sharper]
     columns = (x.copy() for x in (counts.estimate, counts.std_error, counts.absent, counts.mean))
     estimate, std_error, absent, mean = columns
-    estimate[better], std_error[better] = posterior.estimate[sharper], error[sharper]
+    estimate[better], std_error[better] = shares[sharper], error[sharper]
     absent[better], mean[better] = posterior.absent[sharper], posterior.mean[sharper]
     return Fit(
         estimate, std_error, absent, mean, counts.other, counts.chi2, counts.degrees, dispersion,

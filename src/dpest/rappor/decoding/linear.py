@@ -94,23 +94,31 @@ class LinearModel:
 
         Each round is a step of scoring: the part of the residuals that is noise, scaled back to
         unit slope, is put on top of the fitted bits, and the sum is fitted with the information
-        that is left. The share of unlisted strings is the one of the plain fit.
+        that is left. Which strings are there is decided as if slope and size were equal, which
+        tells less. The share of unlisted strings is the one of the plain fit.
         """
         if not (self.background and exceeds_noise(fit.chi2, fit.degrees, _CLEAR)):
             return fit
         columns, noise_weights = self._columns(fit.chosen), fit.weights * fit.dispersion
         for _ in range(_REFINEMENTS):
             fitted = self.design[:, fit.chosen] @ fit.posterior.mean
-            noise, left = read_residuals(self.response - fitted, 1 / np.sqrt(noise_weights))
+            read = read_residuals(self.response - fitted, 1 / np.sqrt(noise_weights))
             freedom = 1 - (1 - fit.posterior.absent).sum() / len(self.response)
-            if left * freedom * fit.dispersion < 1:
+            if read.size * freedom * fit.dispersion < 1:
                 return fit
-            weights, response = noise_weights * left * freedom, fitted + noise / left
-            evidence = self._evidence(columns, weights, len(fit.chosen), response)
-            posterior = self._posterior(evidence)
-            fit = replace(
-                fit, response=response, weights=weights, evidence=evidence, posterior=posterior
+            cautious = self._evidence(
+                columns, noise_weights * read.size * freedom, len(fit.chosen),
+                fitted + read.noise / read.size,
+            )  # fmt: skip
+            weights, response = (
+                noise_weights * read.left * freedom,
+                fitted + read.noise / read.slope,
             )
+            evidence = self._evidence(columns, weights, len(fit.chosen), response)
+            fit = replace(
+                fit, response=response, weights=weights, evidence=evidence,
+                posterior=self._posterior(cautious),
+            )  # fmt: skip
         return fit
 
     def _posterior(self, evidence: Evidence) -> Posterior:

@@ -37,14 +37,15 @@ class Posterior:
     """Per candidate: the probability of being absent and the mean share; and the prior learned.
 
     `estimate` and `variance` are what the data say about a candidate on its own: its prior is left
-    out, those of all others are used.
+    out, those of all others are used. `directions` has a column per candidate: how all shares move
+    when its own does.
     """
 
     absent: np.ndarray
     mean: np.ndarray
     estimate: np.ndarray
     variance: np.ndarray
-    nuisance: np.ndarray
+    directions: np.ndarray
     prior: Prior
 
 
@@ -69,7 +70,8 @@ def spike_and_slab(evidence: Evidence, known_absent: int = 0) -> Posterior:
         shift[:words] += _DAMPING * (wanted_shift - shift[:words])
         if change.max(initial=0) < _SETTLED:
             break
-    return Posterior(absent, first, cavity, cavity_variance, mean[words:], prior)
+    directions = covariance[:, :words] / variance[:words]
+    return Posterior(absent, first, cavity, cavity_variance, directions, prior)
 
 
 def absent_probability(estimate: np.ndarray, variance: np.ndarray, prior: Prior) -> np.ndarray:

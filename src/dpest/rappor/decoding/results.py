@@ -148,6 +148,11 @@ class Decoding:
                 f" The noise is {metrics['dispersion']:.1f} times what these candidates allow for: "
                 "frequent strings are missing from the list, or the parameters do not fit."
             )
+        if metrics["crowded"]:
+            text += (
+                " So many strings are there, among so many candidates, that the intervals of those "
+                "found hold less often than 95 %: use more cohorts, or fewer candidates."
+            )
         if metrics["indistinguishable"]:
             text += (
                 f" {metrics['indistinguishable']} candidates set the same bits as another one, so "
