@@ -6,7 +6,7 @@ Variables are compared by identity: two draws of the same distribution are two `
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,6 +17,10 @@ from dpest.numbers.rational import ONE, ZERO, show
 
 if TYPE_CHECKING:
     from dpest.noise import Law
+
+
+_MOST_PIECES = 12
+"""In a sum of more pieces the cells are not looked through."""
 
 
 class Source(NamedTuple):
@@ -368,3 +372,22 @@ def pieces(expressions: Iterable[Linear | Condition]) -> Iterator[Piece]:
                 yield from pieces(variable.values)
                 if not variable.partition.is_pure:
                     yield from pieces(variable.partition.gaps)
+
+
+def keeps_noise(line: Linear, counts: Callable[[Noise], bool]) -> bool:
+    """Whether such a draw is left in the line whatever the cells of its pieces.
+
+    A piece may hold the same draw and cancel it: v - max(v, 0) is a number where v is positive.
+    """
+    inner = roots(value for piece in pieces([line]) for value in piece.values)
+    if any(isinstance(v, Noise) and counts(v) and v not in inner for v in line.terms):
+        return True
+    outer = [v for v in line.terms if isinstance(v, Piece)]
+    if not outer or len(outer) > _MOST_PIECES:
+        return False
+    partition = outer[0].partition
+    same = [piece for piece in pieces([line]) if piece.partition is partition]
+    return all(
+        keeps_noise(line.substitute({piece: piece.values[k] for piece in same}), counts)
+        for k in range(len(partition))
+    )

@@ -23,7 +23,8 @@ from dpest.engines.exact.refusal import OutOfReach
 from dpest.engines.exact.slabs import candidate_slabs, wider
 from dpest.numbers.rational import ONE, exact, to_float
 from dpest.numbers.ties import clearly_above
-from dpest.program import Condition, Linear, Noise, Piece
+from dpest.program import Condition, Linear
+from dpest.program.linear import keeps_noise
 from dpest.program.program import SLOT
 
 _GIVEN_AWAY = 2e-7
@@ -155,6 +156,12 @@ def _structure_tests(
     if kind == "value":
         yield f"{path} is None" if content is None else f"{path} == {content!r}"
         return
+    if isinstance(kind, type):
+        if not alone:
+            yield f"type({path}).__name__ == {kind.__name__!r}"
+        for name, item in content:
+            yield from _structure_tests(item, f"{path}.{name}", paths, alone)
+        return
     if kind != "dict":
         if not alone:
             yield f"isinstance({path}, (list, tuple))"
@@ -222,11 +229,7 @@ def fits(leaf: Linear, part: Any) -> bool:
 
 def _is_released(leaf: Linear) -> bool:
     """Whether the leaf is a noisy number in every cell of its pieces."""
-    if any(isinstance(v, Noise) for v in leaf.terms):
-        return True
-    return any(
-        isinstance(v, Piece) and all(map(_is_released, v.values)) for v in leaf.terms
-    )
+    return keeps_noise(leaf, lambda noise: True)
 
 
 def _conditions(slab: Slab, leaves: Sequence[Linear]) -> Iterator[Condition]:
