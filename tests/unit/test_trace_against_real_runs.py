@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -275,6 +277,46 @@ def test_containers_of_every_kind(agrees):
         }  # fmt: skip
 
     agrees(mechanism, 2)
+
+
+@dataclass(frozen=True)
+class Answer:
+    number: float
+    name: str = "total"
+
+
+@dataclass(slots=True)
+class Release:
+    answers: list
+    best: Answer | None
+
+
+def test_dataclasses_and_sets(agrees):
+    def mechanism(x, rng):
+        noisy = x + rng.laplace(size=2)
+        best = Answer(noisy[0]) if noisy[0] > 0 else None
+        return Release([noisy[1], 1], best)
+
+    program = agrees(mechanism, 2)
+    assert len(program.paths) == 2
+    names = dpest.trace(lambda x, rng: {"ab"[i] for i in (0, 1) if x[i] > rng.laplace()}, 2)
+    outputs = [path.output.restore([]) for path in names.paths]
+    assert sorted(map(sorted, outputs)) == [[], ["a"], ["a", "b"], ["b"]]
+
+
+def test_dataclasses_are_told_apart_by_their_type():
+    @dataclass
+    class Other:
+        number: float
+        name: str = "total"
+
+    def mechanism(x, rng):
+        kind = Answer if x > 0 else Other
+        return kind(rng.laplace())
+
+    report = dpest.audit(mechanism, dpest.reals(1), dpest.pairs([(-1.0, 1.0)]))
+    assert report.lower == math.inf
+    assert "type(output).__name__" in report.repro()
 
 
 def test_forks_loops_and_early_returns(agrees):
