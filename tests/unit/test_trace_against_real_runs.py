@@ -208,6 +208,14 @@ DRAWS = {
     "choice array": lambda rng: rng.choice([1, 2], size=3, p=[0.5, 0.5]),
     "coin": lambda rng: bool(rng.random() < 0.25),
     "coin of an integer": lambda rng: rng.integers(0, 2) == 1,
+    "a bit flipped": lambda rng: 1 ^ rng.binomial(1, 0.25),
+    "bits flipped": lambda rng: np.array([0, 1, 1]) ^ rng.binomial(1, 0.25, size=3),
+    "the lowest bit": lambda rng: rng.integers(0, 8) & 1,
+    "bits of integers": lambda rng: [rng.integers(0, 8) | 2, 5 ^ rng.integers(0, 8)],
+    "a truth and an integer": lambda rng: (rng.random() < 0.5) & rng.integers(0, 4),
+    "bits and truths": lambda rng: [rng.integers(0, 2) | 1, (rng.random() < 0.5) | True],
+    "all bits turned": lambda rng: [~rng.integers(0, 8), ~rng.integers(0, 8, size=2)],
+    "truths turned": lambda rng: ~(rng.random(size=2) < 0.5),
 }
 
 

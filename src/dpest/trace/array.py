@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dpest.program import Piece
+from dpest.trace import bits
 from dpest.trace import symbol as scalar
 from dpest.trace.fork import is_active
 from dpest.trace.refusals import Unsupported
@@ -132,7 +133,7 @@ class SymbolArray:
         return each(abs, self)
 
     def __invert__(self) -> Any:
-        return each(lambda v: ~scalar.truth(v), self)
+        return each(bits.inverted, self)
 
     def __matmul__(self, other: Any) -> Any:
         return np.matmul(self, other)
