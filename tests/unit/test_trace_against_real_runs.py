@@ -214,6 +214,8 @@ DRAWS = {
     "bits of integers": lambda rng: [rng.integers(0, 8) | 2, 5 ^ rng.integers(0, 8)],
     "a truth and an integer": lambda rng: (rng.random() < 0.5) & rng.integers(0, 4),
     "bits and truths": lambda rng: [rng.integers(0, 2) | 1, (rng.random() < 0.5) | True],
+    "bits moved": lambda rng: [1 << rng.integers(0, 4), rng.integers(0, 8) >> 1],
+    "bits of an array moved": lambda rng: rng.integers(0, 4, size=2) << 1,
     "all bits turned": lambda rng: [~rng.integers(0, 8), ~rng.integers(0, 8, size=2)],
     "truths turned": lambda rng: ~(rng.random(size=2) < 0.5),
 }

@@ -54,6 +54,18 @@ class Concrete:
     def __hash__(self) -> int:
         return hash(to_float(self.plain()))
 
+    def __lshift__(self, other: Any) -> Any:
+        return on_plain(operator.lshift, self, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return on_plain(operator.lshift, other, self)
+
+    def __rshift__(self, other: Any) -> Any:
+        return on_plain(operator.rshift, self, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return on_plain(operator.rshift, other, self)
+
     def __str__(self) -> str:
         return str(self.concrete())
 
@@ -71,6 +83,8 @@ def on_plain(function: Callable[..., Any], *operands: Any) -> Any:
 
 _NAMES: dict[Any, str] = {
     operator.pow: "a power of the input or of noise", operator.mod: "%", operator.floordiv: "//",
+    operator.lshift: "<<", operator.rshift: ">>", operator.and_: "&", operator.or_: "|",
+    operator.xor: "^",
 }  # fmt: skip
 
 
