@@ -54,6 +54,17 @@ class Concrete:
     def __hash__(self) -> int:
         return hash(to_float(self.plain()))
 
+    def __and__(self, other: Any) -> Any:
+        return _bitwise(operator.and_, self, other)
+
+    def __or__(self, other: Any) -> Any:
+        return _bitwise(operator.or_, self, other)
+
+    def __xor__(self, other: Any) -> Any:
+        return _bitwise(operator.xor, self, other)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
     def __lshift__(self, other: Any) -> Any:
         return on_plain(operator.lshift, self, other)
 
@@ -79,6 +90,12 @@ def on_plain(function: Callable[..., Any], *operands: Any) -> Any:
         return function(*(v.concrete() if isinstance(v, Concrete) else v for v in operands))
     except NeedsConcreteNoise:
         raise NonAffine(f"{_NAMES.get(function, 'rounding')} is not affine") from None
+
+
+def _bitwise(function: Callable[..., Any], left: Any, right: Any) -> Any:
+    from dpest.trace.bits import combined
+
+    return combined(function, left, right)
 
 
 _NAMES: dict[Any, str] = {

@@ -91,15 +91,15 @@ class Replay:
         return value
 
     def _implied(self, partition: Partition) -> int | None:
-        """The cell whose conditions are all known to hold."""
-        for k, cell in enumerate(partition.cells):
-            if all(self._at_the_end(condition).decided() for condition in cell):
-                return k
-        return None
+        """The cell that the code is known to be in, where nothing decides it any more."""
+        if not all(self.settled(gap).is_constant for gap in partition.gaps):
+            return None
+        return next(
+            (k for k, cell in enumerate(partition.cells)
+             if all(self._at_the_end(condition).decided() for condition in cell)), None
+        )  # fmt: skip
 
     def _at_the_end(self, condition: Condition) -> Condition:
-        if not condition.gap.has_pieces:
-            return condition
         left, right = self.settled(condition.left), self.settled(condition.right)
         return Condition(left, right, condition.strict)
 

@@ -201,17 +201,6 @@ class Symbol(Concrete):
     def __ne__(self, other: Any) -> Any:
         return ~truth(equal(self, other)) if is_number(other) else NotImplemented
 
-    def __and__(self, other: Any) -> Any:
-        return _bitwise(operator.and_, self, other)
-
-    def __or__(self, other: Any) -> Any:
-        return _bitwise(operator.or_, self, other)
-
-    def __xor__(self, other: Any) -> Any:
-        return _bitwise(operator.xor, self, other)
-
-    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
-
     def __invert__(self) -> Symbol:
         if self.kind == "float":
             raise TypeError("bad operand type for unary ~: 'float'")
@@ -359,12 +348,6 @@ def truth(value: Any) -> Any:
     if isinstance(value, Symbol):
         return value if value.kind == "bool" else value != 0
     return Symbol(Linear(ONE if value else ZERO), "bool")
-
-
-def _bitwise(function: Callable[..., Any], left: Any, right: Any) -> Any:
-    from dpest.trace.bits import combined
-
-    return combined(function, left, right)
 
 
 def _comparison(left: Any, right: Any, make: Callable[[Linear, Linear], Linear]) -> Any:
