@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +13,7 @@ from flint import fmpq
 
 from dpest.engines.exact import ExactLaw, OutOfReach
 from dpest.engines.exact.components import Component, Group
-from dpest.engines.exact.density import Cell, ComponentLaw, Key
+from dpest.engines.exact.density import OBSERVED, Cell, ComponentLaw, Key
 from dpest.engines.exact.events import Part
 from dpest.engines.exact.loss import Slab, restore
 from dpest.engines.exact.released import observed_kinks, observed_widths
@@ -117,9 +117,8 @@ class Distribution:
 
     def _summed(self, component: Component) -> float:
         law = self._at.component(component)
-        logs = [*law.own_points.values(), *(
-            self._log_slab(component, cell.key, ()) for cell in law.cells.values()
-        )]  # fmt: skip
+        shown = [self._log_slab(component, key, ()) for key in _shown(law)]
+        logs = [*law.own_points.values(), *shown]
         return float(np.logaddexp.reduce(logs)) if logs else -math.inf
 
     def _log_slab(self, component: Component, key: Key, slabs: tuple[Slab, ...]) -> float:
@@ -142,7 +141,7 @@ class Distribution:
         law = self._at.component(component)
         below = [log_p for (value,), log_p in law.own_points.items() if value <= y]  # type: ignore[operator]
         slab = Slab(((0, fmpq(1)),), -math.inf, y)
-        below += [self._log_slab(component, cell.key, (slab,)) for cell in law.cells.values()]
+        below += [self._log_slab(component, key, (slab,)) for key in _shown(law)]
         return math.fsum(map(math.exp, below))
 
     def quantile(self, share: float) -> float:
@@ -223,6 +222,13 @@ def _outcome(group: Group, keys: tuple[Key, ...]) -> Any:
     for component, key in zip(group.components, keys, strict=True):
         numbers.update(zip(component.positions, map(float, key), strict=True))  # type: ignore[arg-type]
     return restore(group, [numbers[k] for k in range(len(group.kinds))])
+
+
+def _shown(law: ComponentLaw) -> Iterable[Key]:
+    """Which numbers are noisy: an event asks no more, on whatever lattice or tie they are."""
+    return dict.fromkeys(
+        tuple((OBSERVED,) if isinstance(part, tuple) else part for part in key) for key in law.cells
+    )
 
 
 def _lattice_points(cell: Cell) -> Iterator[tuple[int | Fraction, float]]:

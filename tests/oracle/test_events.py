@@ -65,3 +65,40 @@ def test_an_impossible_outcome_is_more_than_an_unbounded_ratio():
     loss = ExactLaw(dpest.trace(mechanism, 2)).pair([0.0, 0.0], [1.0, 0.0])
     assert loss.forward.loss == loss.backward.loss == math.inf
     assert loss.impossible
+
+
+def clamped(x, rng):
+    return min(max(int(x[0]) + dpest.discrete_laplace(rng, 1.0), 0), 5)
+
+
+def zero_or_more(x, rng):
+    return 0 if rng.random() < 0.5 else int(x[0]) + rng.geometric(0.5)
+
+
+def four_or_near(x, rng):
+    return 4 if rng.random() < 0.5 else int(x[0]) + dpest.discrete_laplace(rng, 1.0)
+
+
+WHOLE = [(clamped, 1, 3), (clamped, 4, 1), (zero_or_more, 1, 2), (zero_or_more, -1, -2),
+         (four_or_near, 3, 5), (four_or_near, 4, 2)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("mechanism", "x", "y"), WHOLE)
+def test_constants_among_whole_numbers_are_counted_as_the_test_counts_them(mechanism, x, y):
+    report = dpest.audit(mechanism, dpest.reals(2), dpest.pairs([([x, 0.0], [y, 0.0])]))
+    witness, runs = report.witness, 4_000
+    assert witness.certified
+    rng = np.random.default_rng(5)
+    for point, p in ((witness.x, witness.p), (witness.x_prime, witness.p_prime)):
+        outputs = [mechanism(point, rng) for _ in range(runs)]
+        seen = sum(bool(eval(witness.test, {"output": output})) for output in outputs)
+        assert abs(seen - runs * p) <= 6 * math.sqrt(runs * p * (1 - p)) + 1, witness.event
+
+
+def test_the_certified_probability_of_an_end_is_that_of_everything_beyond_it():
+    """P(1 + noise <= 0) for noise of scale 1: the end itself is reached by integer noise too."""
+    report = dpest.audit(clamped, dpest.reals(2), dpest.pairs([([1.0, 0.0], [3.0, 0.0])]))
+    share = math.exp(-1) / (1 + math.exp(-1))
+    assert report.witness.event == "the output is 0"
+    assert report.witness.p == pytest.approx(share, rel=1e-12)
+    assert report.witness.p_prime == pytest.approx(share * math.exp(-2), rel=1e-12)

@@ -241,3 +241,22 @@ def test_a_limit_that_is_approached_like_one_over_the_distance(name, gap):
     loss = ExactLaw(dpest.trace(mechanism, 1)).pair(0.0, gap)
     assert loss.forward.loss == pytest.approx(gap, rel=1e-9)
     assert loss.forward.status == "approached"
+
+
+def first_above_with_its_gap(x, rng):
+    threshold = rng.laplace(scale=2)
+    for place, query in enumerate(x):
+        noisy = query + rng.laplace(scale=4)
+        if noisy >= threshold:
+            return place, noisy - threshold
+    return None
+
+
+@pytest.mark.parametrize("reach", [1e5, 163_840.0, 1e6, 1e7])
+def test_logs_of_a_million_that_differ_by_rounding_are_no_tail_that_grows(reach):
+    """The loss is 1 but for 2 / reach: three queries of 1/4 each, in balance with the threshold."""
+    x = np.array([reach, reach, reach, -reach])
+    law = ExactLaw(dpest.trace(first_above_with_its_gap, 4))
+    loss = law.pair(x, x + np.array([1.0, 1.0, 1.0, -1.0]))
+    assert loss.loss == pytest.approx(1 - 1 / reach, abs=1 / reach)
+    assert loss.backward.loss == pytest.approx(0.25, abs=1e-9)

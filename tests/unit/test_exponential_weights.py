@@ -1,5 +1,6 @@
 """`rng.choice(p=softmax)` is traced as an argmax with Gumbel noise, which has the same law."""
 
+import itertools
 import math
 
 import numpy as np
@@ -75,6 +76,28 @@ def test_the_exponential_mechanism_is_proved():
     report = dpest.audit(exponential_mechanism, dpest.reals(4), dpest.linf(1), claim=0.5)
     assert report.upper == 0.5
     assert report.lower == pytest.approx(0.5, rel=1e-6)
+
+
+def test_a_softmax_of_a_few_integers_is_exact():
+    """Brute force over the domain, in floats."""
+
+    def scored(x, rng):
+        w = np.exp(np.asarray(x) / 2)
+        return rng.choice(2, p=w / w.sum())
+
+    def first(x):
+        return 1 / (1 + math.exp((x[1] - x[0]) / 2))
+
+    grid = list(itertools.product(range(3), repeat=2))
+    worst = max(
+        math.log(first(x) / first(y))
+        for x in grid for y in grid if max(abs(a - b) for a, b in zip(x, y, strict=True)) <= 1
+    )  # fmt: skip
+    report = dpest.audit(scored, dpest.integers(2, 0, 2), dpest.linf(1))
+    assert report.upper == pytest.approx(worst, rel=1e-12)
+    assert report.lower == pytest.approx(worst, rel=1e-12)
+    assert report.bound.upper_status == "proved"
+    assert dpest.check(report.proof.to_json()).ok
 
 
 @pytest.mark.parametrize(

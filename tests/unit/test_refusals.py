@@ -24,6 +24,7 @@ from dpest.trace.refusals import (
     NonAffine,
     Refusal,
     TooManyPaths,
+    UnknownOutput,
     Unsupported,
 )
 
@@ -193,9 +194,29 @@ def test_randomness_that_no_name_betrays_is_noticed():
 _HELPERS = {"uniform": random.uniform}
 
 
-def test_an_output_that_cannot_be_compared_is_refused():
-    with pytest.raises(Refusal, match="cannot be compared"):
-        dpest.trace(lambda x, rng: {1, 2}, 1)
+class Opaque:
+    """Equal to nothing but itself."""
+
+
+@pytest.mark.parametrize("make", [lambda: bytearray(b"a"), Opaque], ids=["unhashable", "opaque"])
+def test_an_output_that_cannot_be_compared_is_refused(make):
+    def mechanism(x, rng):
+        return make()
+
+    with pytest.raises(UnknownOutput, match="cannot be compared") as caught:
+        dpest.trace(mechanism, 1)
+    assert caught.value.source.line == mechanism.__code__.co_firstlineno
+
+
+def test_a_traced_number_in_a_plain_array_is_refused():
+    def mechanism(x, rng):
+        table = np.arange(3.0)
+        table[0] = x[0] + rng.laplace()
+        return table
+
+    with pytest.raises(Unsupported, match="into a plain array") as caught:
+        dpest.trace(mechanism, 3)
+    assert caught.value.source.line == mechanism.__code__.co_firstlineno + 2
 
 
 def test_every_refusal_has_a_page_and_a_rewrite_of_its_own():

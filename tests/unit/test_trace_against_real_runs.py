@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -206,6 +208,16 @@ DRAWS = {
     "choice array": lambda rng: rng.choice([1, 2], size=3, p=[0.5, 0.5]),
     "coin": lambda rng: bool(rng.random() < 0.25),
     "coin of an integer": lambda rng: rng.integers(0, 2) == 1,
+    "a bit flipped": lambda rng: 1 ^ rng.binomial(1, 0.25),
+    "bits flipped": lambda rng: np.array([0, 1, 1]) ^ rng.binomial(1, 0.25, size=3),
+    "the lowest bit": lambda rng: rng.integers(0, 8) & 1,
+    "bits of integers": lambda rng: [rng.integers(0, 8) | 2, 5 ^ rng.integers(0, 8)],
+    "a truth and an integer": lambda rng: (rng.random() < 0.5) & rng.integers(0, 4),
+    "bits and truths": lambda rng: [rng.integers(0, 2) | 1, (rng.random() < 0.5) | True],
+    "bits moved": lambda rng: [1 << rng.integers(0, 4), rng.integers(0, 8) >> 1],
+    "bits of an array moved": lambda rng: rng.integers(0, 4, size=2) << 1,
+    "all bits turned": lambda rng: [~rng.integers(0, 8), ~rng.integers(0, 8, size=2)],
+    "truths turned": lambda rng: ~(rng.random(size=2) < 0.5),
 }
 
 
@@ -275,6 +287,46 @@ def test_containers_of_every_kind(agrees):
         }  # fmt: skip
 
     agrees(mechanism, 2)
+
+
+@dataclass(frozen=True)
+class Answer:
+    number: float
+    name: str = "total"
+
+
+@dataclass(slots=True)
+class Release:
+    answers: list
+    best: Answer | None
+
+
+def test_dataclasses_and_sets(agrees):
+    def mechanism(x, rng):
+        noisy = x + rng.laplace(size=2)
+        best = Answer(noisy[0]) if noisy[0] > 0 else None
+        return Release([noisy[1], 1], best)
+
+    program = agrees(mechanism, 2)
+    assert len(program.paths) == 2
+    names = dpest.trace(lambda x, rng: {"ab"[i] for i in (0, 1) if x[i] > rng.laplace()}, 2)
+    outputs = [path.output.restore([]) for path in names.paths]
+    assert sorted(map(sorted, outputs)) == [[], ["a"], ["a", "b"], ["b"]]
+
+
+def test_dataclasses_are_told_apart_by_their_type():
+    @dataclass
+    class Other:
+        number: float
+        name: str = "total"
+
+    def mechanism(x, rng):
+        kind = Answer if x > 0 else Other
+        return kind(rng.laplace())
+
+    report = dpest.audit(mechanism, dpest.reals(1), dpest.pairs([(-1.0, 1.0)]))
+    assert report.lower == math.inf
+    assert "type(output).__name__" in report.repro()
 
 
 def test_forks_loops_and_early_returns(agrees):

@@ -22,7 +22,7 @@ from dpest.inputs import Inputs, OneOf
 from dpest.neighbors import Neighbors, Pairs
 from dpest.program import Program
 from dpest.trace import trace, trace_values
-from dpest.trace.refusals import NeedsConcreteInput, NonAffine
+from dpest.trace.refusals import NeedsConcreteInput, NonAffine, Refusal
 
 MAX_VALUES = 2_000
 _CLOSE = 1e-9
@@ -35,6 +35,9 @@ _LARGEST_FOUND = (
     "the released numbers depend on each other: the lower bound is the largest loss that was "
     "found, and no case of the code loses more than the upper one"
 )
+_FEW_VALUES = 300
+_TABLES = {"uniform", "integers", "choice"}
+"""Laws whose outcomes can be counted, where uniform draws meet constants only."""
 _SHOWN = 1e-6
 """Inputs far apart whose event shows less than this share short are passed over."""
 _FEW = 3
@@ -51,6 +54,7 @@ def examine(
     if isinstance(neighbors, Pairs):
         return losses_of_pairs(program, inputs, neighbors, claimed)
     finding = _over_neighbors(program, inputs, neighbors, claimed)
+    finding = _value_by_value(mechanism, finding, inputs, neighbors, params, claimed)
     if claimed == math.inf and not program.values and math.isfinite(finding.bound.upper):
         assert not isinstance(inputs, OneOf)
         found = growth(mechanism, inputs, neighbors, params, finding.bound.upper)
@@ -123,6 +127,34 @@ def _over_neighbors(
         name for name, found in (("proof", proof.certificate), ("witness", best)) if found
     )
     return Finding(bound, method or "none", shown, proof.certificate, tuple(notes), program)
+
+
+def _value_by_value(
+    mechanism: Callable[..., Any], finding: Finding, inputs: Inputs, neighbors: Neighbors,
+    params: Mapping[str, Any], claimed: float | None,
+) -> Finding:  # fmt: skip
+    """A smaller bound where the inputs are few and every draw, once they are known, is too.
+
+    A softmax of whole numbers is such a case: traced at each of them it is a choice from a table.
+    """
+    bound, values = finding.bound, _finite_values(inputs, neighbors)
+    is_met = bound.lower >= bound.upper * (1 - _CLOSE)
+    if is_met or values is None or len(values) > _FEW_VALUES:
+        return finding
+    if finding.program is None or finding.program.values:
+        return finding
+    try:
+        few = all(noise.law.name in _TABLES for noise in _at(mechanism, values[:1], params).noises)
+        if not few:
+            return finding
+        found = _over_neighbors(_at(mechanism, values, params), inputs, neighbors, claimed)
+    except Refusal:
+        return finding
+    return found if found.bound.upper < bound.upper else finding
+
+
+def _at(mechanism: Callable[..., Any], values: list[Any], params: Mapping[str, Any]) -> Program:
+    return trace_values(mechanism, values, **params)
 
 
 def _proof(program: Program, inputs: Inputs, neighbors: Neighbors) -> Proof:

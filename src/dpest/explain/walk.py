@@ -92,7 +92,7 @@ def returned(paths: Iterable[Path]) -> str:
     shapes: dict[str, list[tuple[Any, list[Leaf]]]] = {}
     for path in paths:
         skeleton: Any = path.output.skeleton
-        kind = "number" if skeleton == SLOT else skeleton[0]
+        kind = "number" if skeleton == SLOT else _name(skeleton[0])
         shapes.setdefault(kind, []).append((skeleton, list(path.output.leaves)))
     return _or([_shape(kind, found) for kind, found in shapes.items()])
 
@@ -104,6 +104,8 @@ def _shape(kind: str, found: list[tuple[Any, list[Leaf]]]) -> str:
         return _or([f"a {_KINDS[k][:-1]}" for k in dict.fromkeys(x[0].kind for _, x in found)])
     if kind == "dict":
         return f"a dict with the keys {_listed([repr(key) for key, _ in found[0][0][1]])}"
+    if isinstance(found[0][0][0], type):
+        return f"a {kind} of {_listed([name for name, _ in found[0][0][1]])}"
     sizes = [len(skeleton[1]) for skeleton, _ in found]
     return f"a {kind} of {_span(min(sizes), max(sizes))} {_contents(found)}".rstrip()
 
@@ -124,10 +126,14 @@ def _item(item: Any, leaves: Iterator[Leaf]) -> str:
     kind, content = item
     if kind == "value":
         return repr(content)
-    inner = content if kind != "dict" else [value for _, value in content]
-    for each in inner:
+    named = kind == "dict" or isinstance(kind, type)
+    for each in [value for _, value in content] if named else content:
         _item(each, leaves)
-    return f"{kind}s"
+    return f"{_name(kind)}s"
+
+
+def _name(kind: str | type) -> str:
+    return kind.__name__ if isinstance(kind, type) else kind
 
 
 def _span(low: int, high: int) -> str:

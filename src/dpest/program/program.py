@@ -29,7 +29,11 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Output:
-    """What a path returns: a skeleton of plain values with slots, and a leaf for every slot."""
+    """What a path returns: a skeleton of plain values with slots, and a leaf for every slot.
+
+    A skeleton is a slot, or a pair of a kind ("value", "list", "tuple", "dict" or a dataclass) and
+    its content.
+    """
 
     skeleton: Hashable
     leaves: tuple[Leaf, ...]
@@ -54,7 +58,7 @@ class Output:
             kind, content = skeleton
             if kind == "value":
                 return skeleton
-            if kind == "dict":
+            if kind == "dict" or isinstance(kind, type):
                 return (kind, tuple((key, fold(item)) for key, item in content))
             return (kind, tuple(fold(item) for item in content))
 
@@ -70,8 +74,18 @@ def _restore(skeleton: Any, next_number: Callable[[], Any]) -> Any:
         return content
     if kind == "dict":
         return {key: _restore(value, next_number) for key, value in content}
+    if isinstance(kind, type):
+        return _record(kind, {key: _restore(value, next_number) for key, value in content})
     items = [_restore(item, next_number) for item in content]
     return tuple(items) if kind == "tuple" else items
+
+
+def _record(kind: type, fields: Mapping[str, Any]) -> Any:
+    """A dataclass with these fields; what its __init__ would do has been done already."""
+    made: Any = object.__new__(kind)
+    for name, value in fields.items():
+        object.__setattr__(made, name, value)
+    return made
 
 
 @dataclass(frozen=True)

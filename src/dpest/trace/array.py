@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dpest.program import Piece
+from dpest.trace import bits
 from dpest.trace import symbol as scalar
 from dpest.trace.fork import is_active
 from dpest.trace.refusals import Unsupported
@@ -116,6 +117,8 @@ class SymbolArray:
     __and__, __rand__ = _operator(operator.and_), _reflected(operator.and_)
     __or__, __ror__ = _operator(operator.or_), _reflected(operator.or_)
     __xor__, __rxor__ = _operator(operator.xor), _reflected(operator.xor)
+    __lshift__, __rlshift__ = _operator(operator.lshift), _reflected(operator.lshift)
+    __rshift__, __rrshift__ = _operator(operator.rshift), _reflected(operator.rshift)
     __iadd__, __isub__ = _in_place(operator.add), _in_place(operator.sub)
     __imul__, __itruediv__ = _in_place(operator.mul), _in_place(operator.truediv)
     __iand__, __ior__ = _in_place(operator.and_), _in_place(operator.or_)
@@ -132,7 +135,7 @@ class SymbolArray:
         return each(abs, self)
 
     def __invert__(self) -> Any:
-        return each(lambda v: ~scalar.truth(v), self)
+        return each(bits.inverted, self)
 
     def __matmul__(self, other: Any) -> Any:
         return np.matmul(self, other)

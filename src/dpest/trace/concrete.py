@@ -54,6 +54,29 @@ class Concrete:
     def __hash__(self) -> int:
         return hash(to_float(self.plain()))
 
+    def __and__(self, other: Any) -> Any:
+        return _bitwise(operator.and_, self, other)
+
+    def __or__(self, other: Any) -> Any:
+        return _bitwise(operator.or_, self, other)
+
+    def __xor__(self, other: Any) -> Any:
+        return _bitwise(operator.xor, self, other)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def __lshift__(self, other: Any) -> Any:
+        return on_plain(operator.lshift, self, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return on_plain(operator.lshift, other, self)
+
+    def __rshift__(self, other: Any) -> Any:
+        return on_plain(operator.rshift, self, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return on_plain(operator.rshift, other, self)
+
     def __str__(self) -> str:
         return str(self.concrete())
 
@@ -69,8 +92,16 @@ def on_plain(function: Callable[..., Any], *operands: Any) -> Any:
         raise NonAffine(f"{_NAMES.get(function, 'rounding')} is not affine") from None
 
 
+def _bitwise(function: Callable[..., Any], left: Any, right: Any) -> Any:
+    from dpest.trace.bits import combined
+
+    return combined(function, left, right)
+
+
 _NAMES: dict[Any, str] = {
     operator.pow: "a power of the input or of noise", operator.mod: "%", operator.floordiv: "//",
+    operator.lshift: "<<", operator.rshift: ">>", operator.and_: "&", operator.or_: "|",
+    operator.xor: "^",
 }  # fmt: skip
 
 

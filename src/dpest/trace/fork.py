@@ -80,6 +80,29 @@ class Replay:
                 value = value.substitute({variable: self.resolve(picked)})
         return value
 
+    def settled(self, value: Linear) -> Linear:
+        """The value at the end of a run: also pieces whose cell follows from what is known."""
+        value = self.resolve(value)
+        for variable in list(value.terms):
+            cell = self._implied(variable.partition) if isinstance(variable, Piece) else None
+            if cell is not None:
+                assert isinstance(variable, Piece)
+                value = value.substitute({variable: self.settled(variable.values[cell])})
+        return value
+
+    def _implied(self, partition: Partition) -> int | None:
+        """The cell that the code is known to be in, where nothing decides it any more."""
+        if not all(self.settled(gap).is_constant for gap in partition.gaps):
+            return None
+        return next(
+            (k for k, cell in enumerate(partition.cells)
+             if all(self._at_the_end(condition).decided() for condition in cell)), None
+        )  # fmt: skip
+
+    def _at_the_end(self, condition: Condition) -> Condition:
+        left, right = self.settled(condition.left), self.settled(condition.right)
+        return Condition(left, right, condition.strict)
+
     def force(self, value: Linear) -> Linear:
         """The value without pieces: the cells of all of them are decided."""
         if len(value.terms) == 1:

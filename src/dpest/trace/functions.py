@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dpest.trace import order, reductions, selection
+from dpest.trace import bits, order, reductions, selection
 from dpest.trace import symbol as scalar
 from dpest.trace.array import (
     SymbolArray,
@@ -194,8 +194,9 @@ UFUNCS: dict[Any, Callable[..., Any]] = {
     np.logical_and: lambda a, b: scalar.truth(a) & scalar.truth(b),
     np.logical_or: lambda a, b: scalar.truth(a) | scalar.truth(b),
     np.logical_xor: lambda a, b: scalar.truth(a) ^ scalar.truth(b),
-    np.logical_not: lambda a: ~scalar.truth(a), np.invert: lambda a: ~scalar.truth(a),
+    np.logical_not: lambda a: ~scalar.truth(a), np.invert: bits.inverted,
     np.bitwise_and: operator.and_, np.bitwise_or: operator.or_, np.bitwise_xor: operator.xor,
+    np.left_shift: operator.lshift, np.right_shift: operator.rshift,
     np.heaviside: lambda v, half: scalar_where(v > 0, 1.0, scalar_where(v == 0, half, 0.0)),
     np.signbit: lambda v: v < 0, np.exp: exponential, np.conjugate: lambda v: v,
     np.copysign: lambda size, v: abs(size) * scalar_where(v < 0, -1.0, 1.0),

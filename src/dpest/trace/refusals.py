@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import sys
 from pathlib import Path
+from types import FrameType
 
 from dpest.program import Source
 
@@ -17,15 +18,33 @@ _FOREIGN = ("/numpy/", "functools", "<frozen", "<string>")
 
 def user_source() -> Source | None:
     """The innermost line of the user's own code that is running now."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        name = frame.f_code.co_filename
-        foreign = any(part in name for part in _FOREIGN)
-        if (not name.startswith(_OWN) or name.startswith(_ZOO)) and not foreign:
-            text = linecache.getline(name, frame.f_lineno).strip()
-            return Source(name, frame.f_lineno, text)
-        frame = frame.f_back  # type: ignore[assignment]
+        if _is_users(frame):
+            return _line(frame, frame.f_lineno)
+        frame = frame.f_back
     return None
+
+
+def source_of(error: BaseException) -> Source | None:
+    """The innermost line of the user's own code that an error came through."""
+    found, trace = None, error.__traceback__
+    while trace is not None:
+        if _is_users(trace.tb_frame):
+            found = _line(trace.tb_frame, trace.tb_lineno)
+        trace = trace.tb_next
+    return found
+
+
+def _is_users(frame: FrameType) -> bool:
+    name = frame.f_code.co_filename
+    own = name.startswith(_OWN) and not name.startswith(_ZOO)
+    return not own and not any(part in name for part in _FOREIGN)
+
+
+def _line(frame: FrameType, number: int) -> Source:
+    name = frame.f_code.co_filename
+    return Source(name, number, linecache.getline(name, number).strip())
 
 
 class Refusal(ValueError):
@@ -118,3 +137,10 @@ class Unsupported(Refusal):
     """A numpy function or Generator method that tracing does not know."""
 
     page = "unsupported"
+
+
+class UnknownOutput(Refusal):
+    """An output of a type whose values cannot be told apart."""
+
+    page = "unknown-output"
+    rewrite = "return numbers, strings, None, or lists, tuples, dicts and dataclasses of them"

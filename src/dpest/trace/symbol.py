@@ -201,22 +201,11 @@ class Symbol(Concrete):
     def __ne__(self, other: Any) -> Any:
         return ~truth(equal(self, other)) if is_number(other) else NotImplemented
 
-    def __and__(self, other: Any) -> Any:
-        if not is_number(other):
-            return NotImplemented
-        return _binary("Mul", truth(self), truth(other), multiply, kind="bool")
-
-    def __or__(self, other: Any) -> Any:
-        return ~(~truth(self) & ~truth(other)) if is_number(other) else NotImplemented
-
-    def __xor__(self, other: Any) -> Any:
-        return truth(self) != truth(other) if is_number(other) else NotImplemented
-
-    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
-
     def __invert__(self) -> Symbol:
-        if self.kind != "bool":
-            raise NonAffine(f"~ of {self.kind} is not affine")
+        if self.kind == "float":
+            raise TypeError("bad operand type for unary ~: 'float'")
+        if self.kind == "int":
+            return -self - 1
         return Symbol(Linear(ONE) - linear_of(self), "bool", self.node)
 
     def __bool__(self) -> bool:

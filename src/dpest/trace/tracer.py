@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dataclasses
 import functools
 import inspect
 import linecache
@@ -24,17 +25,22 @@ from dpest.numbers.rational import exact
 from dpest.program import Input, Leaf, Linear, Output, Path, Program, Source
 from dpest.program.program import SLOT
 from dpest.trace import symbol as scalar
-from dpest.trace.array import SymbolArray, vector
+from dpest.trace.array import SymbolArray, objects, vector
 from dpest.trace.feasible import Bounds, Region
 from dpest.trace.fork import Decision, Replay, Shared, running
 from dpest.trace.graph import Graph
+from dpest.trace.merge import merged
 from dpest.trace.ranks import coarsened
 from dpest.trace.refusals import (
     DivergingReplay,
     EndlessLoop,
     NeedsConcreteInput,
+    NeedsConcreteNoise,
     Refusal,
     TooManyPaths,
+    UnknownOutput,
+    Unsupported,
+    source_of,
 )
 from dpest.trace.rng import Draws, SymbolicGenerator
 from dpest.trace.surroundings import traced_names, watched_randomness
@@ -100,10 +106,24 @@ class _Tracer:
         self.bounds = {s: _exact_bounds(domain) for s in symbols} if domain else {}
 
     def run(self, probe: bool = True) -> Program:
+        """The program; a plain array that noise is written into becomes one that can hold it."""
+        try:
+            return self._run(probe)
+        except (Unsupported, NeedsConcreteNoise) as refusal:
+            if not isinstance(self.x, np.ndarray) or self.x.dtype.kind not in "biuf":
+                raise
+            self.x = SymbolArray(objects(self.x), scalar.kind_of_dtype(self.x.dtype))
+            self.graph = Graph()
+            try:
+                return self._run(probe)
+            except Refusal:
+                raise refusal from None
+
+    def _run(self, probe: bool) -> Program:
         with traced_names(self.names), watched_randomness(self.source):
             if probe:
                 self._probe()
-            paths = tuple(self._paths())
+            paths = merged(list(self._paths()))
         return Program(self.symbols, paths, self.name, graph=self.graph)
 
     def _probe(self) -> None:
@@ -111,6 +131,8 @@ class _Tracer:
         first = self._once((), last=True, keep_graph=True)
         second = self._once((), last=True)
         if first[0].decisions != second[0].decisions or first[1] != second[1]:
+            if (stranger := _stranger(first[1].output.skeleton)) is not None:
+                raise UnknownOutput(_incomparable(stranger), source=self.source)
             raise DivergingReplay(
                 "two runs on the same path gave different results", source=self.source
             )
@@ -137,13 +159,16 @@ class _Tracer:
         replay = Replay(prefix, Region(self.bounds), self.shared, graph, last)
         with running(replay):
             x = self._input(replay)
-            with _time_limit(self.name):
+            with _time_limit(self.name), _written_plainly():
                 result = self.function(x, SymbolicGenerator(self.draws))
             leaves: list[Symbol] = []
-            skeleton = _skeleton(result, leaves)
+            try:
+                skeleton = _skeleton(result, leaves)
+            except UnknownOutput as refusal:
+                raise UnknownOutput(refusal.reason, refusal.rewrite, self.source) from None
             if graph is not None:
                 graph.output(leaves)
-            settled = [Leaf(replay.resolve(v.value), v.kind) for v in leaves]
+            settled = [Leaf(replay.settled(v.value), v.kind) for v in leaves]
             output = Output(skeleton, coarsened(settled))
         return replay, Path(tuple(replay.conditions), output)
 
@@ -190,6 +215,8 @@ def _skeleton(
     if isinstance(value, dict):
         items = ((key, _skeleton(item, leaves, number)) for key, item in value.items())
         return ("dict", tuple(items))
+    if isinstance(value, set):
+        value = frozenset(value)
     if isinstance(value, (np.generic, np.ndarray)):
         value = value.item()
     if isinstance(value, Symbol) or (isinstance(value, numbers.Real) and math.isfinite(value)):
@@ -197,15 +224,34 @@ def _skeleton(
         return SLOT
     if isinstance(value, Weight):
         value.refuse()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = getattr(value, "__dict__", None) or {
+            field.name: getattr(value, field.name) for field in dataclasses.fields(value)
+        }
+        items = ((name, _skeleton(item, leaves, number)) for name, item in fields.items())
+        return (type(value), tuple(items))
     if inspect.isgenerator(value) or inspect.iscoroutine(value):
         value.close()
         raise TypeError("a mechanism must return its output: it is a generator or a coroutine")
     if not isinstance(value, Hashable):
-        raise Refusal(
-            f"an output of type {type(value).__name__} cannot be compared",
-            "return numbers, strings, None, or lists, tuples and dicts of them",
-        )
+        raise UnknownOutput(_incomparable(value))
     return ("value", value)
+
+
+def _incomparable(value: Any) -> str:
+    return f"an output of type {type(value).__name__} cannot be compared"
+
+
+def _stranger(skeleton: Any) -> Any:
+    """An object in the output that equals nothing but itself."""
+    if skeleton == SLOT:
+        return None
+    kind, content = skeleton
+    if kind == "value":
+        return content if type(content).__eq__ is object.__eq__ else None
+    named = kind == "dict" or isinstance(kind, type)
+    found = (_stranger(item[1] if named else item) for item in content)
+    return next((value for value in found if value is not None), None)
 
 
 def _code_behind(function: Callable[..., Any]) -> Any:
@@ -238,6 +284,21 @@ def _exact_bounds(domain: Reals | Integers) -> Bounds:
         None if np.isinf(low) else exact(low),
         None if np.isinf(high) else exact(high),
     )
+
+
+@contextlib.contextmanager
+def _written_plainly() -> Iterator[None]:
+    """numpy's complaint about a traced number in a plain array, as a refusal."""
+    try:
+        yield
+    except ValueError as error:
+        if isinstance(error, Refusal) or "setting an array element" not in str(error):
+            raise
+        raise Unsupported(
+            "writing a traced number into a plain array is not traced",
+            "make the array with np.zeros or np.array, or collect the numbers in a list",
+            source=source_of(error),
+        ) from None
 
 
 @contextlib.contextmanager

@@ -2,8 +2,8 @@
 
 Every condition is an answer to a question: which of two lines is larger, or which line of a group
 is the largest. If the paths form a decision tree over such questions, each input and noise takes
-exactly one of them. Where they do not (because a branch that cannot happen was left out), it has
-to be assumed.
+exactly one of them; answers that contradict each other (a > b, b > c, c > a) need no path. Where
+the paths do not (because a branch that cannot happen was left out), it has to be assumed.
 """
 
 from __future__ import annotations
@@ -57,29 +57,32 @@ def _given(model: Model, p: int) -> Iterator[tuple[Question, int]]:
 
 
 def _is_tree(model: Model, paths: list[Answers]) -> bool:
-    pending: list[tuple[list[Answers], dict[Question, int]]] = [(paths, {})]
+    pending: list[tuple[list[Answers], Answers]] = [(paths, {})]
     steps = 0
     while pending:
         left, known = pending.pop()
         steps += len(left)
         if not left or steps > MAX_STEPS:
             return False
-        question = _open_question(left[0], known)
+        order = _Order(known)
+        question = _open_question(left, known)
         if question is None:
-            if len(left) > 1:
+            if not all(_Order({**known, **other}).is_circular for other in left[1:]):
                 return False
             continue
-        for answer in _possible(model, question, known):
+        for answer in _possible(model, question, known, order):
             inside = [a for a in left if a.get(question, answer) == answer]
             pending.append((inside, {**known, question: answer}))
     return True
 
 
-def _open_question(answers: Answers, known: dict[Question, int]) -> Question | None:
-    return next((question for question in answers if question not in known), None)
+def _open_question(left: list[Answers], known: Answers) -> Question | None:
+    """The open question of the first path that most of the others answer too."""
+    found = [question for question in left[0] if question not in known]
+    return max(found, key=lambda q: sum(q in other for other in left), default=None)
 
 
-def _possible(model: Model, question: Question, known: dict[Question, int]) -> tuple[int, ...]:
+def _possible(model: Model, question: Question, known: Answers, order: _Order) -> tuple[int, ...]:
     """The answers that those given so far leave."""
     first, second, kind = question
     if first == -1:
@@ -87,4 +90,44 @@ def _possible(model: Model, question: Question, known: dict[Question, int]) -> t
     other = known.get((first, second, 1 - kind))
     if other is not None and other != kind:
         return (1 - kind,)
-    return (0, 1)
+    return tuple(answer for answer in (0, 1) if not order.contradicts(*_said(question, answer)))
+
+
+def _said(question: Question, answer: int) -> tuple[int, int, bool]:
+    """(upper, lower, strict): what the answer says about two lines."""
+    low, high, kind = question
+    return (low, high, kind == 1) if answer else (high, low, kind == 0)
+
+
+class _Order:
+    """What follows from answers one after another: a > b and b > c say a > c."""
+
+    def __init__(self, known: Answers) -> None:
+        self._below: dict[int, dict[int, bool]] = {}
+        said = [_said(q, answer) for q, answer in known.items() if q[0] != -1]
+        for upper, lower, strict in said:
+            below = self._below.setdefault(upper, {})
+            below[lower] = strict or below.get(lower, False)
+
+    def contradicts(self, upper: int, lower: int, strict: bool) -> bool:
+        """Whether the lower line is known to be above the upper one, or not below where strict."""
+        found = self._under(lower).get(upper)
+        return found is not None and (found or strict)
+
+    @property
+    def is_circular(self) -> bool:
+        """Whether a line would be above itself."""
+        return any(self._under(line).get(line, False) for line in self._below)
+
+    def _under(self, start: int) -> dict[int, bool]:
+        """The lines that are not above the start, and whether they are below it."""
+        found: dict[int, bool] = {}
+        pending = [(start, False)]
+        while pending:
+            line, strict = pending.pop()
+            for lower, step in self._below.get(line, {}).items():
+                under = strict or step
+                if lower not in found or (under and not found[lower]):
+                    found[lower] = under
+                    pending.append((lower, under))
+        return found

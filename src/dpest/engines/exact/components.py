@@ -16,6 +16,7 @@ from functools import cached_property, reduce
 from dpest.engines.exact.refusal import OutOfReach
 from dpest.program import Condition, Linear, Noise, Partition, Path, Piece, Program
 from dpest.program.linear import Variable, pieces, references, roots
+from dpest.program.remaining import keeps_noise
 
 MAX_CASES = 20_000
 MAX_REWRITTEN = 200_000
@@ -127,7 +128,7 @@ _CONTINUOUS = "continuous"
 def _mark(leaf: Linear) -> object:
     if leaf.is_constant:
         return leaf.const
-    smooth = any(isinstance(v, Noise) and not v.law.lattice for v in leaf.terms)
+    smooth = keeps_noise(leaf, lambda noise: not noise.law.lattice)
     return _CONTINUOUS if smooth else None
 
 

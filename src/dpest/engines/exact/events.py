@@ -23,8 +23,10 @@ from dpest.engines.exact.refusal import OutOfReach
 from dpest.engines.exact.slabs import candidate_slabs, wider
 from dpest.numbers.rational import ONE, exact, to_float
 from dpest.numbers.ties import clearly_above
-from dpest.program import Condition, Linear, Noise, Piece
+from dpest.program import Condition, Input, Linear, Noise
+from dpest.program.linear import Variable
 from dpest.program.program import SLOT
+from dpest.program.remaining import keeps_noise
 
 _GIVEN_AWAY = 2e-7
 """The relative part of the loss that an event may lose against the supremum."""
@@ -37,6 +39,8 @@ class Part:
     component: Component
     key: tuple[Any, ...]
     slabs: tuple[Slab, ...]
+    without: tuple[tuple[int, fmpq], ...] = ()
+    """Values of released integers that are left out."""
 
     @cached_property
     def restricted(self) -> Component:
@@ -44,11 +48,26 @@ class Part:
         fixed = [k for k, part in enumerate(self.key) if not isinstance(part, tuple)]
         cases = []
         for case in self._cases(fixed):
-            extra = tuple(c for slab in self.slabs for c in _conditions(slab, case.leaves))
-            kept = tuple(case.leaves[k] for k in fixed)
+            extra = [c for slab in self.slabs for c in _conditions(slab, case.leaves)]
+            extra += [c for k in fixed for c in _equal(case.leaves[k], self.key[k])]
+            kept = tuple(Linear(exact(self.key[k])) for k in fixed)
             if all(fits(leaf, part) for leaf, part in zip(case.leaves, self.key, strict=True)):
-                cases.append(Case(case.conditions + extra, kept, case.variants))
+                whole = Case((*case.conditions, *extra), kept, case.variants)
+                cases += self._cut(whole, case.leaves)
         return Component(tuple(cases), tuple(self.component.positions[k] for k in fixed))
+
+    def _cut(self, whole: Case, leaves: Sequence[Linear]) -> list[Case]:
+        """The case below and above every value that is left out."""
+        found = [whole]
+        for place, value in self.without:
+            leaf, at = leaves[place], Linear(value)
+            sides = (Condition(leaf, at, True), Condition(at, leaf, True))
+            found = [
+                replace(case, conditions=(*case.conditions, side))
+                for case in found
+                for side in sides
+            ]
+        return found
 
     def _cases(self, fixed: Sequence[int]) -> Sequence[Case]:
         """The cases; unexpanded where every released number is one whatever the cell."""
@@ -155,6 +174,12 @@ def _structure_tests(
     if kind == "value":
         yield f"{path} is None" if content is None else f"{path} == {content!r}"
         return
+    if isinstance(kind, type):
+        if not alone:
+            yield f"type({path}).__name__ == {kind.__name__!r}"
+        for name, item in content:
+            yield from _structure_tests(item, f"{path}.{name}", paths, alone)
+        return
     if kind != "dict":
         if not alone:
             yield f"isinstance({path}, (list, tuple))"
@@ -217,16 +242,26 @@ def fits(leaf: Linear, part: Any) -> bool:
     """Whether the case can have the outcome: a released number, or this constant."""
     if isinstance(part, tuple):
         return not leaf.is_constant
-    return not leaf.is_constant or leaf.const == exact(part)
+    if leaf.is_constant:
+        return bool(leaf.const == exact(part))
+    return all(isinstance(v, Input) or _is_whole(v) for v in leaf.terms)
+
+
+def _is_whole(variable: Variable) -> bool:
+    return isinstance(variable, Noise) and variable.law.lattice
+
+
+def _equal(leaf: Linear, value: Any) -> tuple[Condition, ...]:
+    """Integer noise may hit a value that other cases return as a constant."""
+    if leaf.is_constant:
+        return ()
+    there = Linear(exact(value))
+    return Condition(leaf, there), Condition(there, leaf)
 
 
 def _is_released(leaf: Linear) -> bool:
     """Whether the leaf is a noisy number in every cell of its pieces."""
-    if any(isinstance(v, Noise) for v in leaf.terms):
-        return True
-    return any(
-        isinstance(v, Piece) and all(map(_is_released, v.values)) for v in leaf.terms
-    )
+    return keeps_noise(leaf, lambda noise: True)
 
 
 def _conditions(slab: Slab, leaves: Sequence[Linear]) -> Iterator[Condition]:
@@ -245,34 +280,53 @@ def event_of(
     """An event whose log ratio is the loss, or close to it; `enough` where that is unbounded."""
     if loss.group is None:
         raise OutOfReach("the inputs are so far apart that every probability is lost in rounding")
+    atoms = _atoms(law, loss.group, (x, x_prime))
     parts = tuple(
-        _best_part(law, component, extreme, x, x_prime, enough)
+        _best_part(law, component, extreme, x, x_prime, enough, atoms)
         for component, extreme in zip(loss.group.components, loss.extremes, strict=True)
     )
     forms = {group.skeleton for group in law.groups}
-    excluded = tuple(_single_values(law, loss.group, parts, (x, x_prime)))
+    excluded = tuple(_single_values(parts, atoms))
     return Event(loss.group, parts, len(forms) == 1, excluded)
 
 
-def _single_values(
-    law: ExactLaw, group: Group, parts: Sequence[Part], inputs: Sequence[Any]
-) -> Iterator[tuple[int, float]]:
-    """Values inside the event at which a released number has an atom: other outcomes than these."""
-    atoms: dict[int, set[float]] = {}
+Atoms = dict[int, set[fmpq]]
+"""By their place in the output, the single values that are outcomes of their own."""
+
+
+def _atoms(law: ExactLaw, group: Group, inputs: Sequence[Any]) -> Atoms:
+    """Every constant that some case returns in the place of a number."""
+    atoms: Atoms = {}
     for other in law.groups if group.kinds else ():
         for component in other.components if other.skeleton == group.skeleton else ():
             for found in (law.at(x).component(component) for x in inputs):
                 for key in (*found.own_points, *found.cells):
                     for place, part in zip(component.positions, key, strict=True):
                         if not isinstance(part, tuple):
-                            atoms.setdefault(place, set()).add(float(part))  # type: ignore[arg-type]
+                            atoms.setdefault(place, set()).add(exact(part))
+    return atoms
+
+
+def _single_values(parts: Sequence[Part], atoms: Atoms) -> Iterator[tuple[int, float]]:
+    """Values inside the event at which a released number has an atom: other outcomes than these."""
     for part in parts:
         slabs = list(part.placed_slabs)
         for place, form in zip(part.component.positions, part.key, strict=True):
-            if form == (OBSERVED,):
-                for value in sorted(atoms.get(place, ())):
+            if isinstance(form, tuple) and form[0] == OBSERVED:
+                for value in map(to_float, sorted(atoms.get(place, ()))):
                     if all(_may_hold(slab, place, value) for slab in slabs):
                         yield place, value
+
+
+def _on_lattice(extreme: Extreme, component: Component, atoms: Atoms) -> tuple[Any, ...]:
+    """The atoms that released integers hit too."""
+    return tuple(
+        (k, value)
+        for k, (place, form) in enumerate(zip(component.positions, extreme.key, strict=True))
+        if isinstance(form, tuple) and len(form) == 3
+        for value in sorted(atoms.get(place, ()))
+        if ((value - form[2]) / form[1]).q == 1
+    )
 
 
 def _may_hold(slab: Slab, place: int, value: float) -> bool:
@@ -283,9 +337,11 @@ def _may_hold(slab: Slab, place: int, value: float) -> bool:
 
 
 def _best_part(
-    law: ExactLaw, component: Component, extreme: Extreme, x: Any, x_prime: Any, enough: float
-) -> Part:
-    part = Part(component, extreme.key, (*extreme.slabs, *_ties(extreme)))
+    law: ExactLaw, component: Component, extreme: Extreme, x: Any, x_prime: Any, enough: float,
+    atoms: Atoms,
+) -> Part:  # fmt: skip
+    slabs = (*extreme.slabs, *_ties(extreme))
+    part = Part(component, extreme.key, slabs, _on_lattice(extreme, component, atoms))
     if not extreme.y or (part.slabs and extreme.status != "unbounded"):
         return part
     goal = enough if extreme.status == "unbounded" else extreme.loss

@@ -137,13 +137,21 @@ def skeleton_text(skeleton: Any) -> str:
         return SLOT
     kind, content = skeleton
     if kind == "value":
-        return ascii(content)
+        return _plain_text(content)
     if kind == "dict":
         inside = ", ".join(f"{key!a}: {skeleton_text(value)}" for key, value in content)
         return "{" + inside + "}"
+    if isinstance(kind, type):
+        inside = ", ".join(f"{name}={skeleton_text(value)}" for name, value in content)
+        return f"{kind.__name__}({inside})"
     inside = ", ".join(map(skeleton_text, content))
     if kind == "tuple":
         return f"({inside},)" if len(content) == 1 else f"({inside})"
     return f"[{inside}]"
 
 
+def _plain_text(value: Any) -> str:
+    """A constant; the members of a set are sorted, so that the text is always the same."""
+    if isinstance(value, frozenset) and value:
+        return "{" + ", ".join(sorted(map(ascii, value))) + "}"
+    return ascii(value)
