@@ -224,14 +224,44 @@ def subsampled_sum(x, rng, share=0.25):
 
 
 def told_by_a_branch(x, rng):
+    noise = rng.laplace(scale=2)
     if x > 2:
-        return 1 + rng.laplace(scale=2)
-    return rng.laplace(scale=2)
+        return noise + 1 > 0
+    return noise > 0
 
 
 def coin_and_branch(x, rng):
     noise = rng.laplace()
     return x + noise if rng.random() < (0.5 if x else 0.25) else noise
+
+
+def count_above(x, rng):
+    return np.sum(x > 5) + rng.laplace(scale=2)
+
+
+def counted_in_a_loop(x, rng):
+    count, total = 0, 0
+    for value in x:
+        if value > 5:
+            count += 1
+            total += value
+    return count + rng.laplace(scale=2), total + rng.laplace(scale=20)
+
+
+def many_above(x, rng):
+    return bool(np.sum(x > 5) + rng.laplace(scale=2) > 2)
+
+
+def counts_until_many(x, rng):
+    level = 1 + rng.laplace(scale=2)
+    for threshold in (2, 5, 8):
+        if np.sum(x > threshold) + rng.laplace(scale=4) >= level:
+            return threshold
+    return None
+
+
+def kept_above(x, rng):
+    return np.where(x > 5, x, 0).sum() + rng.laplace(scale=10)
 
 
 def bare(x, rng):
@@ -349,6 +379,20 @@ CASES: dict[str, Case] = {
         coin_and_branch, {}, domains.integers(1, 0, 1), L1(1),
         math.log(0.5 + 0.5 * math.e),
     ),
+    "count above": Case(count_above, {}, R(3), L1(1), 1.5),
+    "count above under l2": Case(count_above, {}, R(2), L2(1), 1.0),
+    "count above, one entry": Case(count_above, {}, R(1), near.any_pair(), 0.5),
+    "count above, integers": Case(count_above, {}, domains.integers(12, 0, 99), L1(2), 1.0),
+    "count above, pair": Case(
+        count_above, {}, R(3), near.pairs([([4, 6, 5], [6, 6, 5])]), 0.5
+    ),
+    "counted in a loop": Case(counted_in_a_loop, {}, R(3, 0, 10), LI(10), 3.0),
+    "many above": Case(many_above, {}, R(3), L1(1), 1.5),
+    "counts until many": Case(counts_until_many, {}, R(2, 0, 10), LI(1), 1.5),
+    "counts until many, integers": Case(
+        counts_until_many, {}, domains.integers(2, 0, 10), L1(1), 0.25
+    ),
+    "kept above": Case(kept_above, {}, R(2, 0, 10), LI(1), 2.0),
     "an input as it is": Case(bare, {}, R(2), L1(1), math.inf),
 }
 

@@ -32,13 +32,20 @@ def test_every_rank_is_recognised(size):
         lambda x, rng: np.argsort(x)[1] + rng.laplace(),
     ],
 )
-def test_another_choice_is_not(function):
-    assert extreme_of(piece_of(function, 3)) is None
+def test_another_choice_has_no_rank(function):
+    assert extreme_of(piece_of(function, 3)).rank is None
 
 
-def test_values_in_the_wrong_cells_are_not():
+def test_values_in_the_wrong_cells_have_no_rank():
     piece = piece_of(lambda x, rng: np.sort(x)[1] + rng.laplace(), 3)
-    assert extreme_of(Piece(piece.partition, piece.values[1:] + piece.values[:1])) is None
+    assert extreme_of(Piece(piece.partition, piece.values[1:] + piece.values[:1])).rank is None
+
+
+def test_what_noise_chooses_is_no_choice_of_the_input():
+    def noisy(x, rng):
+        return x[np.argmin(x + rng.laplace(size=3))] + rng.laplace()
+
+    assert extreme_of(piece_of(noisy, 3)) is None
 
 
 def test_what_is_recognised_is_the_value():

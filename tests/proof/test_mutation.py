@@ -26,7 +26,8 @@ NAMES = [
     "sum and difference under linf", "sum in a box, far", "clipped sum, any pair",
     "clipped sum, far under l1", "clipped sum, far pair", "median", "median under l1",
     "difference of two ranks", "sorted gap", "tested before release",
-    "a branch on a clip, any pair", "full order",
+    "a branch on a clip, any pair", "full order", "count above", "count above, integers",
+    "count above, pair", "counted in a loop", "counts until many", "kept above",
 ]  # fmt: skip
 ROUNDS = 75
 
@@ -179,6 +180,9 @@ class Oracle:
 
     def extreme(self, z, x, noise):
         extreme = self.program["extremes"][z]
+        if "by" in extreme:
+            picked = sum(x[i] > 0 for i in extreme["by"]) % len(extreme["of"])
+            return self.line(extreme["of"][picked], x, noise)
         return sorted(self.line(k, x, noise) for k in extreme["of"])[extreme["rank"]]
 
     def holds(self, part, x, noise):

@@ -148,7 +148,7 @@ class Replay:
         return Decision(partition, possible[-1 if self._prefer_last else 0], possible)
 
     def _pure(self, condition: Condition) -> Condition:
-        """The condition without pieces, but for extremes of inputs that are met by noise."""
+        """The condition without pieces, but for what inputs pick where noise meets it."""
         settled = self.resolve(condition.gap)
         if _is_noisy(settled) and all(map(_stays_whole, pieces([settled]))):
             return Condition(
@@ -164,7 +164,7 @@ def _is_noisy(line: Linear) -> bool:
 
 
 def _stays_whole(piece: Piece) -> bool:
-    return piece.extreme != 0 and not any(isinstance(v, Noise) for v in piece.roots)
+    return not any(isinstance(v, Noise) for v in piece.roots)
 
 
 _active: list[Replay] = []

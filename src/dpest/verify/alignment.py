@@ -245,7 +245,9 @@ def inputs_of(model: Model, part: Any) -> set[int]:
             continue
         seen.add(k)
         found.update(model.lines[k].inputs)
-        pending += [m for z in model.lines[k].extremes for m in model.extremes[z].of]
+        for z in model.lines[k].extremes:
+            found.update(model.extremes[z].by)
+            pending += model.extremes[z].of
     return found
 
 

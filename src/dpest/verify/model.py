@@ -1,8 +1,9 @@
 """The program inside a certificate: noise, lines, parts and paths, read strictly from JSON.
 
 A line is an affine expression over the input x, the noise and the extremes (the k-th smallest of
-some other lines). A part is a set of conditions and outputs; a path is a set of parts that
-share no noise, and it is taken exactly when all conditions of its parts hold.
+some other lines, or the one that the input picks). A part is a set of conditions and outputs; a
+path is a set of parts that share no noise, and it is taken exactly when all conditions of its
+parts hold.
 """
 
 from __future__ import annotations
@@ -71,11 +72,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Extreme:
-    """The largest, the smallest or another order statistic of some lines."""
+    """The largest, the smallest or another order statistic of some lines, or one that x picks."""
 
     of: tuple[int, ...]
-    rank: int
-    """How many of them stand below it when they are sorted."""
+    rank: int | None
+    """How many of them stand below it when they are sorted; None where inputs pick one."""
+    by: tuple[int, ...] = ()
+    """The inputs that pick it."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,11 @@ class Model:
         """How far the extreme can move at most, whatever happens."""
         low, high = self.ranges[z]
         return None if low is None or high is None else high - low
+
+    def can_jump(self, z: int, direction: Mapping[int, fmpq] | None) -> bool:
+        """Whether a move of the inputs (None: any) may pick another line."""
+        by = self.extremes[z].by
+        return bool(by) and (direction is None or any(direction.get(i, ZERO) != 0 for i in by))
 
     @cached_property
     def roots(self) -> tuple[frozenset[int], ...]:
@@ -266,7 +274,7 @@ def read_model(data: Any) -> Model:
     total = len(read_lines)
     model = Model(
         domain, draws, read_lines,
-        tuple(_read_extreme(e, total) for e in extremes),
+        tuple(_read_extreme(e, total, domain.size) for e in extremes),
         tuple(_indices(group, total) for group in items(groups)),
         tuple(_read_part(p, total, len(groups)) for p in items(parts)),
         tuple(_read_path(p, len(items(parts))) for p in items(paths)),
@@ -288,9 +296,16 @@ def _indices(data: Any, count: int) -> tuple[int, ...]:
     return tuple(place(k, count) for k in items(data))
 
 
-def _read_extreme(data: Any, lines: int) -> Extreme:
-    of, rank = fields(data, "of", "rank")
-    return Extreme(_indices(of, lines), place(rank, len(items(of))))
+def _read_extreme(data: Any, lines: int, inputs: int) -> Extreme:
+    of, rank, by = fields(data, "of", optional=("rank", "by"))
+    if (rank is None) == (by is None) or not items(of):
+        raise Malformed("an extreme has either a rank or inputs that pick it")
+    if by is None:
+        return Extreme(_indices(of, lines), place(rank, len(of)))
+    picked = Extreme(_indices(of, lines), None, _indices(by, inputs))
+    if not picked.by:
+        raise Malformed("a line that no input picks")
+    return picked
 
 
 def _triple(data: Any, lines: int) -> tuple[int, int, bool]:
@@ -326,6 +341,9 @@ def _check_order(model: Model) -> None:
         for k in extreme.of:
             if any(z >= number for z in model.lines[k].extremes):
                 raise Malformed("an extreme is defined by itself or by a later one")
+    for extreme, noise in zip(model.extremes, model.roots, strict=True):
+        if extreme.by and noise:
+            raise Malformed("inputs pick one of several noisy lines")
 
 
 def _check_paths(model: Model) -> None:

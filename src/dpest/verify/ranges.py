@@ -18,8 +18,9 @@ Range = tuple[Bound, Bound]
 def ranges_of(model: Model) -> tuple[Range, ...]:
     """The range of every extreme.
 
-    The k-th smallest of some numbers is at least the k-th smallest of their lower bounds, and at
-    most the k-th smallest of their upper bounds.
+    What inputs pick is at least the least of the lines and at most the greatest. The k-th smallest
+    of some numbers is at least the k-th smallest of their lower bounds, and at most the k-th
+    smallest of their upper bounds.
     """
     found: list[Range] = []
     for extreme in model.extremes:
@@ -33,7 +34,9 @@ def ranges_of(model: Model) -> tuple[Range, ...]:
 
 def _ranked(lows: list[Bound], extreme: Extreme, mirrored: bool = False) -> Bound:
     """The bound at the place of the extreme; numbers without one come first."""
-    place = len(lows) - 1 - extreme.rank if mirrored else extreme.rank
+    place = 0
+    if extreme.rank is not None:
+        place = len(lows) - 1 - extreme.rank if mirrored else extreme.rank
     known = sorted(low for low in lows if low is not None)
     unknown = len(lows) - len(known)
     return None if place < unknown else known[place - unknown]

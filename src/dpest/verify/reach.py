@@ -134,6 +134,8 @@ class Moves:
 
     def hull(self, z: int) -> tuple[Form, ...]:
         """Forms without extremes whose convex hull holds every move of the extreme."""
+        if z not in self._hulls and self.model.can_jump(z, self.near.direction):
+            self._hulls[z] = self._jumps(z)
         if z not in self._hulls:
             found: dict[tuple[object, ...], Form] = {}
             for k in self.model.extremes[z].of:
@@ -141,6 +143,14 @@ class Moves:
                     found[(form.const, frozenset(form.d.items()))] = form
             self._hulls[z] = self._within(z, tuple(found.values()))
         return self._hulls[z]
+
+    def _jumps(self, z: int) -> tuple[Form, Form]:
+        """As far apart as the lines are that the inputs can pick."""
+        width = self.model.width(z)
+        if width is None or (self.near.norm == "step" and not self.model.domain.integral):
+            raise Unbounded("a line that inputs pick can be arbitrarily far from another")
+        self.confined[z] = width
+        return Form(-width, {}, {}), Form(width, {}, {})
 
     def _within(self, z: int, moves: tuple[Form, ...]) -> tuple[Form, ...]:
         """The moves, or those that the range of the extreme leaves where these are fewer.

@@ -65,6 +65,7 @@ def _shift_lines(
 ) -> tuple[list[str], Price]:
     """What is shifted, and what that costs where every shift is dearest."""
     moves = Moves(model, near, changes)
+    changes = {j: _moving(form, moves) for j, form in changes.items()}
     if near.direction:
         ((i, amount), *others) = near.direction.items()
         text = f"x[{i}] changes by {shown(amount)}" + (" (and others)" if others else "")
@@ -92,10 +93,18 @@ def _shift_lines(
                 f"{', '.join(distinct)}{more} (cost at most {price} each, {total} together);"
             )
     lines.append("shift no other noise;" if changes else "shift no noise;")
-    if moves.confined:
-        widths = ", ".join(dict.fromkeys(map(shown, moves.confined.values())))
-        lines.append(f"extremes that stay between constants move by at most {widths};")
+    for name, by in (("extremes that stay between constants", False),
+                     ("numbers that the input picks", True)):  # fmt: skip
+        found = [w for z, w in moves.confined.items() if bool(model.extremes[z].by) == by]
+        if found:
+            lines.append(f"{name} move by at most {', '.join(dict.fromkeys(map(shown, found)))};")
     return lines, sum_of(price for members in groups.values() for _, price in members)
+
+
+def _moving(form: Form, moves: Moves) -> Form:
+    """The form without the moves of extremes that stay where they are."""
+    still = {z for z in form.delta if all(move.is_zero for move in moves.hull(z))}
+    return Form(form.const, form.d, {z: c for z, c in form.delta.items() if z not in still})
 
 
 def _pattern(form: Form) -> str:

@@ -55,16 +55,18 @@ def align(program: dict[str, Any], neighbors: dict[str, Any]) -> Alignment:
     norm, radius = ball(model, relation, extent)
     if norm != "l1" and model.domain.size > 1:
         return _for_ball(work, norm, radius)
-    if not any(_is_narrow(model.width(z), radius) for z in range(len(model.extremes))):
+    if not any(_is_limited(model, z, radius) for z in range(len(model.extremes))):
         return _for_steps(work, radius)
     return _cheaper(
         lambda: _for_ball(work, norm, radius), lambda: _for_steps(Workshop(model), radius)
     )
 
 
-def _is_narrow(width: fmpq | None, radius: fmpq | None) -> bool:
-    """Whether neighbours can be further apart than an extreme can move."""
-    return width is not None and (radius is None or width < radius)
+def _is_limited(model: Model, z: int, radius: fmpq | None) -> bool:
+    """Whether the extreme moves less than neighbours do, or not along with them."""
+    width = model.width(z)
+    narrow = width is not None and (radius is None or width < radius)
+    return narrow or bool(model.extremes[z].by)
 
 
 def _cheaper(*attempts: Callable[[], Alignment]) -> Alignment:

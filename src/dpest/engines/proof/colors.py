@@ -104,6 +104,8 @@ def opened(model: Model, rows: list[Row]) -> list[Row] | None:
         z = next((v for v in row.terms if v[0] == "extreme"), None)
         if z is None:
             result.append(row)
+        elif model.extremes[z[1]].by:
+            return None
         else:
             factor = row.terms[z]
             rest = {v: c for v, c in row.terms.items() if v != z}
@@ -178,5 +180,5 @@ def start(model: Model, variable: Variable, moves: Mapping[int, fmpq] | None) ->
     if kind == "x" and moves is not None:
         return ("x", str(moves.get(index, 0)))
     if kind == "extreme":
-        return ("extreme", str(model.width(index)))
+        return ("extreme", str(model.width(index)), model.can_jump(index, moves))
     return (kind,)

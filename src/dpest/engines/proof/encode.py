@@ -97,7 +97,11 @@ class Encoder:
         if piece not in self.extremes:
             found = extreme_of(piece)
             assert found is not None
-            data = {"of": [self.line(line) for line in found.lines], "rank": found.rank}
+            data: dict[str, Any] = {"of": [self.line(line) for line in found.lines]}
+            if found.rank is None:
+                data["by"] = sorted(v.index for v in piece.roots if isinstance(v, Input))
+            else:
+                data["rank"] = found.rank
             self.extremes[piece] = len(self.data["extremes"])
             self.data["extremes"].append(data)
         return self.extremes[piece]

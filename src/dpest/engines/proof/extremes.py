@@ -7,14 +7,14 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from dpest.numbers.rational import ZERO
-from dpest.program import Cell, Contest, Linear, Partition, Piece
+from dpest.program import Cell, Contest, Linear, Noise, Partition, Piece
 
 
 class Extreme(NamedTuple):
-    """The line that has `rank` others below it."""
+    """The line that has `rank` others below it; without a rank, the one that inputs pick."""
 
     lines: tuple[Linear, ...]
-    rank: int
+    rank: int | None
 
     @property
     def is_largest(self) -> bool:
@@ -64,12 +64,18 @@ def largest_of(lines: tuple[Linear, ...]) -> Linear:
 
 @lru_cache(maxsize=10_000)
 def extreme_of(piece: Piece) -> Extreme | None:
-    """The order statistic that the piece is, if it is one."""
+    """The order statistic that the piece is, or the choice that inputs make, if it is one."""
     if piece.extreme:
         return Extreme(piece.values, len(piece.values) - 1 if piece.extreme > 0 else 0)
-    if isinstance(piece.partition, Contest):
+    ranked = not isinstance(piece.partition, Contest) and (_folded(piece) or _ranked(piece))
+    return ranked or _picked(piece)
+
+
+def _picked(piece: Piece) -> Extreme | None:
+    """A value that the inputs alone decide."""
+    if any(isinstance(v, Noise) for v in piece.roots):
         return None
-    return _folded(piece) or _ranked(piece)
+    return Extreme(piece.values, None)
 
 
 def _folded(piece: Piece) -> Extreme | None:

@@ -12,6 +12,7 @@ from dpest.engines.proof.coupling import couplings, ends_data
 from dpest.engines.proof.encode import Encoder, domain_data, neighbors_data
 from dpest.engines.proof.finite import prove_finite
 from dpest.engines.proof.mixture import prove_mixture
+from dpest.engines.proof.picks import picked
 from dpest.engines.proof.refusal import NoProof
 from dpest.engines.proof.related import finite_inputs, finite_relation
 from dpest.engines.proof.split import has_extremes, routes
@@ -98,6 +99,7 @@ def _sealed(
 def _aligned(program: Program | Family, inputs: Inputs, neighbors: Neighbors) -> Proof | None:
     if not isinstance(program, Program) or isinstance(inputs, OneOf):
         return None
+    program = picked(program)
     best: tuple[Alignment, dict[str, Any]] | None = None
     reasons = []
     relation = neighbors_data(neighbors)

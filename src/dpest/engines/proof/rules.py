@@ -86,15 +86,23 @@ class _Draft:
             self.possible = each is not None
             rows = each or []
         self.rows = rows
-        moves = None if setting.direction is None else dict(setting.direction)
-        self.coloring: Coloring = color(
-            model, [*rows, *member_rows(model, rows)], names, moves
-        )
+        self.moves = None if setting.direction is None else dict(setting.direction)
+        members = [*rows, *member_rows(model, rows)]
+        self.possible = self.possible and all(map(self._is_bounded, members))
+        self.coloring: Coloring = color(model, members, names, self.moves)
         self.stuck = self._stuck()
         self.partners = self._partners()
         self.lp = LinearProgram()
         self.index: dict[Key, int] = {}
         self._hulls: dict[int, list[Terms]] = {}
+
+    def _is_bounded(self, row: Row) -> bool:
+        """Whether no line that inputs pick can be arbitrarily far from another."""
+        jumping = [
+            v[1] for v in row.terms if v[0] == "extreme" and self.model.can_jump(v[1], self.moves)
+        ]
+        lengths = not self.setting.any_length or self.model.domain.integral
+        return all(lengths and self.model.width(z) is not None for z in jumping)
 
     # -- which shifts there are ---------------------------------------------------------------
 
@@ -185,6 +193,10 @@ class _Draft:
 
     def _hull(self, z: int) -> list[Terms]:
         """The moves of a frozen extreme: those of its lines, or what its range leaves."""
+        if z not in self._hulls and self.model.can_jump(z, self.moves):
+            width = self.model.width(z)
+            assert width is not None
+            self._hulls[z] = self._to_either_side(width)
         if z not in self._hulls:
             found: dict[frozenset[tuple[int, fmpq]], Terms] = {}
             for k in self.model.extremes[z].of:
@@ -198,13 +210,19 @@ class _Draft:
         if width is None or self.setting.any_length:
             return moves
         if radius is None:
-            return [{CONST: -width}, {CONST: width}]
+            return self._to_either_side(width)
         if self.setting.direction is not None:
             kept = {max(-width, min(width, move.get(CONST, ZERO))) for move in moves}
             return [{CONST: const} for const in sorted(kept)]
-        width /= radius
-        if all(sum(map(abs, move.values()), ZERO) <= width for move in moves):
+        if all(sum(map(abs, move.values()), ZERO) <= width / radius for move in moves):
             return moves
+        return self._to_either_side(width)
+
+    def _to_either_side(self, width: fmpq) -> list[Terms]:
+        """A move by up to the width, in units of the ball."""
+        radius = self.setting.radius
+        if radius is not None and self.setting.direction is None:
+            width /= radius
         return [{CONST: -width}, {CONST: width}]
 
     def _moves(self, terms: Mapping[tuple[str, int], fmpq]) -> Iterator[Terms]:

@@ -197,7 +197,7 @@ def _without_winner(
     known: dict[Variable, Linear] = {}
     for piece in found:
         extreme = extreme_of(piece)
-        if extreme is None or set(extreme.lines) != set(group):
+        if extreme is None or extreme.rank is None or set(extreme.lines) != set(group):
             continue
         if extreme.is_largest:
             known[piece] = group[cell]
