@@ -80,12 +80,12 @@ def _shift_lines(
         groups.setdefault(key, []).append((j, price))
     for (_, name, _), members in groups.items():
         j, price = members[0]
-        shift = _form_text(changes[j])
+        shift = form_text(model, changes[j])
         if len(members) == 1:
             lines.append(f"shift {name} by {shift} (cost at most {price});")
         else:
             total = sum_of(p for _, p in members)
-            shifts = [_form_text(changes[k]) for k, _ in members[:MANY]]
+            shifts = [form_text(model, changes[k]) for k, _ in members[:MANY]]
             distinct = list(dict.fromkeys(shifts))
             more = ", ..." if len(members) > MANY and len(distinct) > 1 else ""
             lines.append(
@@ -120,9 +120,18 @@ def _name(draw: Draw) -> str:
     return f"the {draw.law} noise" + (f" (line {draw.line})" if draw.line else "")
 
 
-def _form_text(form: Form) -> str:
+def form_text(model: Model, form: Form) -> str:
+    """A shift as a sum, in words."""
     parts = [_term(c, f"d[{i}]") for i, c in form.d.items()]
-    parts += [_term(c, f"the move of extreme {z}") for z, c in form.delta.items()]
+    alike: dict[tuple[fmpq, str], list[int]] = {}
+    for z, c in form.delta.items():
+        name = "picked number" if model.extremes[z].by else "extreme"
+        alike.setdefault((c, name), []).append(z)
+    for (c, name), found in alike.items():
+        if len(found) > 2:
+            parts.append(_term(c, f"the moves of {len(found)} {name}s"))
+        else:
+            parts += [_term(c, f"the move of {name} {z}") for z in found]
     if form.const != 0 or not parts:
         parts.insert(0, shown(form.const) if parts else _signed(form.const))
     return " + ".join(parts).replace("+ -", "- ")
