@@ -102,7 +102,8 @@ def test_other_signatures_are_run_when_asked_for(run, boxes, name):
 
 
 def test_a_function_that_makes_many_runs_is_run_by_itself(run, boxes):
-    result = run("audit", "boxes.py::vectorised", *ONE, "--claim", "0.05", "--samples", "2e4", *HERE)
+    words = ("audit", "boxes.py::vectorised", *ONE, "--claim", "0.05", "--samples", "2e4")
+    result = run(*words, *HERE)
     assert result.code == 1
     assert "so it was run as a black box" in result.out
 

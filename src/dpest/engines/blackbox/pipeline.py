@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from dpest.engines.blackbox.blocks import Blocks
+from dpest.engines.blackbox.features import COLUMNS_LIMIT
 from dpest.engines.blackbox.learn import Candidate, finalists, recounted
 from dpest.engines.blackbox.mechanism import CALL_BLOCK, Block, MechanismError, shown
 from dpest.engines.blackbox.paired import PairCounts, counted
@@ -29,6 +30,8 @@ RECOUNT_SHARES = (0.07, 0.10)
 RECOUNTED_AGAIN = 8
 """Candidates that are left for the second recount."""
 LEARN_MOST = 400_000
+LEARN_SECONDS = 2e-6
+"""What learning takes, roughly, per run and feature."""
 CHOOSE_MOST = 1_000_000
 READABLE_ENOUGH = 0.99
 """An event that promises this share of the best is taken if it is easier to read."""
@@ -126,23 +129,29 @@ class Pipeline:
 
     def _fit_in_time(self, seconds_per_run: float) -> None:
         """Ask for fewer samples where the limit would be far exceeded."""
-        remaining = self.pool.remaining
-        if remaining is None:
+        if self.pool.remaining is None:
             return
-        affordable = int(TIME_TO_USE * remaining * self._workers / (2 * seconds_per_run))
+        affordable = self._affordable(TIME_TO_USE * self.pool.remaining, seconds_per_run)
+        limit = f"the time limit of {self.sampling.time_limit:g} s"
         if affordable < SAMPLES_LEAST:
             raise MechanismError(
                 f"one run takes {seconds_per_run:.2g} s, so that {max(affordable, 0)} samples a "
-                f"side fit the time limit of {self.sampling.time_limit:g} s; at least "
-                f"{SAMPLES_LEAST} are needed"
+                f"side fit {limit}; at least {SAMPLES_LEAST} are needed"
             )
         if affordable < self.samples:
             self.notes.append(
-                f"{affordable} of the {self.samples} samples a side asked for fit the time "
-                f"limit of {self.sampling.time_limit:g} s (one run takes {seconds_per_run:.2g} s)"
+                f"{affordable} of the {self.samples} samples a side asked for fit {limit} "
+                f"(one run takes {seconds_per_run:.2g} s)"
             )
             self.samples = affordable
             self.blocks = replace(self.blocks, most=affordable // PARTS + 1)
+
+    def _affordable(self, seconds: float, run: float) -> int:
+        """Samples a side that can be drawn and learned from in so much time."""
+        seconds *= self._workers / 2
+        learn = LEARN_SECONDS * (4 * min(self.blocks.width, COLUMNS_LIMIT) + 20)
+        most = LEARN_MOST * len(self.blocks.pairs)
+        return int(max(seconds / (run + LEARN_SHARE * learn), (seconds - most * learn) / run))
 
     @property
     def _workers(self) -> int:

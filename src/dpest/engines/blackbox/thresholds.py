@@ -81,12 +81,13 @@ class Planner:
         """The loss, where `errors` standard errors explain the rest; their number may be too many.
 
         The variance of `hit - ratio * hit'` is `parts[0] + ratio**2 parts[1] + (ratio - 1)**2
-        parts[2]`, so the ratio solves a quadratic equation.
+        parts[2]`, so the ratio solves a quadratic equation. Few hits on the second input may be
+        luck: its rate is taken half-way between what was seen and what the ratio would make it.
         """
         gain, rare, square = np.maximum(rates.first - self.delta, 1e-12), rates.second, errors**2
         alone, scaled, shared = parts
-        leading = rare**2 - square * (scaled + shared)
-        middle = gain * rare - square * shared
+        leading = rare**2 - square * (scaled / 2 + shared)
+        middle = gain * rare - square * (shared - scaled * gain / rare / 4)
         last = gain**2 - square * (alone + shared)
         root = np.sqrt(np.maximum(middle**2 - leading * last, 0.0))
         ratio = last / np.maximum(middle + root, 1e-300)
