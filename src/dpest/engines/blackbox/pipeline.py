@@ -57,6 +57,8 @@ class Pipeline:
     sampling: Sampling
     delta: float
     claim: float | None
+    aim: float = 0.0
+    """A delta that events are chosen for, where it is more than that of the claim."""
     samples: int = 0
     """As many as asked for, or as fit the time limit."""
     started: float = field(default_factory=time.monotonic)
@@ -185,7 +187,7 @@ class Pipeline:
 
     @property
     def _planner(self) -> Planner:
-        return Planner(self._to_measure, self.alpha, self.delta)
+        return Planner(self._to_measure, self.alpha, max(self.delta, self.aim))
 
     @property
     def _to_measure(self) -> int:
