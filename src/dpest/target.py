@@ -79,11 +79,15 @@ def typed_name(function: Callable[..., Any]) -> str | None:
     return f"{path.relative_to(here) if path.is_relative_to(here) else path}::{name}"
 
 
-def check_call(target: Target, params: Mapping[str, Any]) -> None:
-    """Refuse a function that cannot be called as f(x, rng, **params)."""
+def check_call(target: Target, params: Mapping[str, Any], together: bool = False) -> None:
+    """Refuse a function that cannot be called as f(x, rng, **params).
+
+    `together` allows f(x, rng, size, **params) too, which makes many runs at once.
+    """
     signature = inspect.signature(target.function)
+    size = {"size": 1} if together and "size" in signature.parameters else {}
     try:
-        signature.bind(None, None, **params)
+        signature.bind(None, None, **{**size, **params})
     except TypeError as error:
         takes = ", ".join(signature.parameters)
         gets = ", ".join(["x", "rng", *(f"{name}={value!r}" for name, value in params.items())])

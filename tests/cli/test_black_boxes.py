@@ -101,6 +101,13 @@ def test_other_signatures_are_run_when_asked_for(run, boxes, name):
     assert found["witness"]["confidence"] == 0.99
 
 
+def test_a_function_that_makes_many_runs_is_run_by_itself(run, boxes):
+    words = ("audit", "boxes.py::vectorised", *ONE, "--claim", "0.05", "--samples", "2e4")
+    result = run(*words, *HERE)
+    assert result.code == 1
+    assert "so it was run as a black box" in result.out
+
+
 def test_low_bits_refute_a_textbook_sampler(run, boxes):
     result = run("audit", "boxes.py::vectorised", "--inputs", "reals:1",
                  "--neighbors", "pairs:[0,1]", "--claim", "0.1", "--low-bits",

@@ -6,11 +6,14 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
 
 from dpest.engines.blackbox import Sampling, blackbox, estimate
+from dpest.engines.blackbox.blocks import Blocks
 
 PAIR = [(0.0, 1.0)]
 
@@ -99,6 +102,138 @@ def test_what_a_mechanism_prints_is_dropped_and_told(capsys):
     assert "printed" in result.notes[0]
 
 
+def talks_past_python(x, rng):
+    os.write(1, b"from below")
+    os.write(2, b"from below")
+    warnings.warn("beware", stacklevel=1)
+    print("and above", file=sys.stderr)
+    return rng.random() < 0.5
+
+
+def closes_its_output(x, rng):
+    sys.stdout.write("before")
+    sys.stdout.buffer.write(b"bytes")
+    sys.stdout.close()
+    return rng.random() < 0.5
+
+
+def test_what_is_written_past_python_is_dropped_in_workers(capfd):
+    result = estimate(blackbox(talks_past_python), PAIR, Sampling(samples=500, time_limit=60.0))
+    assert result.complete
+    assert "from below" not in "".join(capfd.readouterr())
+    assert "printed" in result.notes[-1]
+
+
+def test_closing_the_output_hurts_nobody_else(capsys):
+    assert estimate(
+        blackbox(closes_its_output), PAIR, Sampling(samples=500, time_limit=None)
+    ).complete
+    print("still open")
+    assert capsys.readouterr().out == "still open\n"
+
+
+class Unspeakable(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+    def __repr__(self):
+        raise RuntimeError("no words")
+
+
+def leaves(x, rng):
+    sys.exit("out of service")
+
+
+def raises_without_words(x, rng):
+    if rng.random() < 0.5:
+        raise Unspeakable
+    return Unspeakable()
+
+
+def yields(x, rng):
+    yield x + rng.laplace()
+
+
+async def awaits(x, rng):
+    return x + rng.laplace()
+
+
+def contains_itself(x, rng):
+    output = []
+    output.append(output)
+    return output
+
+
+def maps(x, rng, size):
+    return map(float, rng.random(size))
+
+
+@pytest.mark.parametrize("time_limit", [None, 60.0])
+@pytest.mark.parametrize(
+    ("mechanism", "words"),
+    [
+        (leaves, "raised on every run: SystemExit: out of service"),
+        (raises_without_words, "Unspeakable: (no message)"),
+        (yields, "returned a generator, which has not run; return list(...) of it"),
+        (awaits, "returned a coroutine"),
+        (maps, "returned a map, which has not run"),
+        (contains_itself, "contains itself"),
+    ],
+)
+def test_what_is_no_output_is_named(mechanism, words, time_limit):
+    result = estimate(blackbox(mechanism), PAIR, Sampling(samples=500, time_limit=time_limit))
+    assert result.lower == 0.0
+    assert words in result.notes[0]
+
+
+def large(x, rng):
+    return np.full(300_000, x + rng.laplace())
+
+
+def large_together(x, rng, size):
+    return np.full((size, 20_000), x) + rng.laplace(size=size)[:, None]
+
+
+def test_large_outputs_are_not_held_together():
+    tracemalloc.start()
+    sampling = Sampling(samples=400, time_limit=None)
+    assert estimate(blackbox(large), PAIR, sampling).lower > 0.3
+    assert tracemalloc.get_traced_memory()[1] < 500e6
+    tracemalloc.stop()
+
+
+def test_blocks_of_wide_outputs_are_small():
+    tried = blackbox(large_together).draw(0.0, np.random.SeedSequence(1), 10)
+    assert tried.width == 20_000
+    blocks = Blocks(blackbox(large_together), ((0.0, 1.0),), 0, width=tried.width)
+    assert sum(blocks.sizes(10_000)) == 10_000
+    assert max(blocks.sizes(10_000)) * tried.width <= 2**26
+
+
+def takes_a_second(x, rng):
+    time.sleep(1.0)
+    return x + rng.laplace()
+
+
+def test_too_little_time_is_told_at_once():
+    started = time.monotonic()
+    result = estimate(blackbox(takes_a_second), PAIR, Sampling(samples=1000, time_limit=60.0))
+    assert time.monotonic() - started < 30
+    assert "fit the time limit of 60 s; at least 100 are needed" in result.notes[-1]
+
+
+def takes_a_while(x, rng):
+    time.sleep(0.02)
+    return rng.random() < 0.2 + 0.7 * x
+
+
+def test_what_is_measured_when_time_ends_still_counts():
+    """The blocks are small where time is short, so that stopping between them loses little."""
+    result = estimate(blackbox(takes_a_while), PAIR, Sampling(samples=10**6, time_limit=15.0))
+    assert result.measured > 0
+    assert result.lower > 0.3
+
+
 def test_a_slow_mechanism_gets_fewer_samples():
     started = time.monotonic()
     result = estimate(blackbox(sleeps), PAIR, Sampling(samples=1_000_000, time_limit=12.0))
@@ -143,6 +278,7 @@ def test_what_cannot_travel_to_a_worker_is_refused():
 SCRIPT = """
 import time
 from dpest.engines.blackbox import Sampling, blackbox, estimate
+from dpest.engines.blackbox.blocks import Blocks
 
 def slow(x, rng, size):
     time.sleep(size / 50_000)

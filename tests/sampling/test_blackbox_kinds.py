@@ -3,6 +3,7 @@
 import functools
 import random
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -44,6 +45,12 @@ def values(box: BlackBox, x=1.0, size=50):
         blackbox(Owner(), method="release"),
         blackbox(functools.partial(many_at_once)),
         blackbox(lambda data, generator: data + generator.laplace()),
+        blackbox(lambda x, *, rng: x + rng.laplace()),
+        blackbox(lambda x, rng, /: x + rng.laplace()),
+        blackbox(lambda x, size, rng: x + rng.laplace(size=size)),
+        blackbox(lambda x, size, generator: x + generator.laplace(size=size)),
+        blackbox(lambda x, scale=1.0, rng=None: x + rng.laplace(scale=scale)),
+        blackbox(functools.partial(lambda x, scale, rng: x + rng.laplace(scale=scale), scale=2.0)),
     ],
 )
 def test_each_kind_draws_the_same_from_the_same_seed(box):
@@ -89,6 +96,23 @@ def test_runs_on_two_inputs_share_their_random_numbers_run_by_run():
     assert few.tolist() == many.tolist()
 
 
+def test_a_function_may_change_its_input():
+    def drains(x, rng):
+        x[0] += rng.laplace()
+        x += 100
+        return float(x[0])
+
+    def drains_together(x, rng, size):
+        x += 100
+        return x[0] + rng.laplace(size=size)
+
+    given = np.zeros(2)
+    for box in (blackbox(drains), blackbox(drains_together)):
+        drawn = [v for _ in range(3) for v in values(box, given, 20)]
+        assert np.ptp(drawn) < 60
+        assert not given.any()
+
+
 PROGRAM = """
 import json, os, random, sys
 random.seed(int(os.environ["DPEST_SEED"]))
@@ -119,6 +143,9 @@ def test_a_command_is_audited():
         ("import sys; sys.exit('out of order')", "out of order"),
         ("print(1)", "answer every line"),
         ("import sys\nfor line in sys.stdin: print('{')", "not JSON"),
+        ("while True: print(1)", "wrote more than"),
+        ("import sys\nsys.stdout.buffer.write(bytes([255]) * 99)", "not JSON"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "was killed by SIGKILL"),
     ],
 )
 def test_a_failing_command_says_what_happened(code, words):
@@ -127,6 +154,22 @@ def test_a_failing_command_says_what_happened(code, words):
     assert not result.complete
     assert result.lower == 0.0
     assert words in result.notes[0]
+
+
+def test_what_a_command_leaves_running_is_ended():
+    code = "import subprocess, sys; subprocess.Popen(['sleep', '300']); sys.exit('enough')"
+    box, started = blackbox(command=[sys.executable, "-c", code]), time.monotonic()
+    result = estimate(box, [(0.0, 1.0)], Sampling(samples=1000, time_limit=None))
+    assert "enough" in result.notes[0]
+    assert time.monotonic() - started < 60
+
+
+def test_a_command_may_complain_at_length():
+    code = "import sys\nfor line in sys.stdin: print('e' * 5000, file=sys.stderr); print(line)"
+    box = blackbox(
+        command=[sys.executable, "-c", code.replace("print(line)", "print(line, end='')")]
+    )
+    assert values(box, 4.0, 100) == [4.0] * 100
 
 
 def test_a_command_that_does_not_exist():

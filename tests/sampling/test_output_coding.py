@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpest.engines.blackbox.coding import Raised, coded
 from dpest.engines.blackbox.features import fitted
 from dpest.engines.blackbox.low_bits import lowest_bit
-from dpest.engines.blackbox.outputs import Kind, Outputs, Raised, coded, concatenated
+from dpest.engines.blackbox.outputs import Kind, Outputs, concatenated
 
 ATOMS = st.one_of(
     st.none(),

@@ -69,7 +69,7 @@ def test_samples_are_coded_like_the_outputs_of_the_function():
 
     program = dpest.trace(mechanism, 1)
     samples = Sampler(program).at(2.0).draw(np.random.default_rng(0), 200)
-    from dpest.engines.blackbox.outputs import coded
+    from dpest.engines.blackbox.coding import coded
 
     listed = coded(list(samples), 200)
     found = outputs_of(samples)

@@ -126,7 +126,7 @@ def _audited(
     from dpest.audit import audit
     from dpest.progress import working
 
-    with working(f"auditing {target.title}"), users_errors(target, params):
+    with working(f"auditing {target.title}"), users_errors(target, params, True):
         return audit(target.function, inputs, neighbors, claim, params=params, **options)
 
 

@@ -64,12 +64,17 @@ def neighbors_of(arguments: argparse.Namespace, target: Target, inputs: Inputs) 
 
 
 @contextmanager
-def users_errors(target: Target, params: Mapping[str, Any]) -> Iterator[None]:
-    """What goes wrong in the user's own code is bad input, not a failure of this program."""
+def users_errors(
+    target: Target, params: Mapping[str, Any], together: bool = False
+) -> Iterator[None]:
+    """What goes wrong in the user's own code is bad input, not a failure of this program.
+
+    `together` is for commands that can run functions which make many runs at once.
+    """
     from dpest.target import blame, check_call
     from dpest.trace import Refusal
 
-    check_call(target, params)
+    check_call(target, params, together)
     try:
         yield
     except Refusal:

@@ -8,11 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from dpest.engines.blackbox.coding import WIDTH_LIMIT
 from dpest.engines.blackbox.mechanism import Block, Mechanism
 from dpest.inputs import OneFloat, OneInt
 
 _BOXED = (OneFloat, OneInt)
 STAGES = ("pilot", "learn", "choose", "recount", "recount again", "measure")
+
+ENTRIES_HELD = 2**26
+"""Entries of outputs that are held in memory together."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,10 @@ class Blocks:
     pairs: tuple[tuple[Any, Any], ...]
     seed: int
     again: bool = False
+    width: int = 1
+    """Entries of an output, as far as runs have shown."""
+    most: int | None = None
+    """Runs of a block, where time is short."""
 
     @property
     def has_boxed_numbers(self) -> bool:
@@ -36,8 +44,14 @@ class Blocks:
 
     def sizes(self, total: int) -> list[int]:
         """Sizes of the blocks that `total` runs are drawn in."""
-        full, rest = divmod(total, self.mechanism.block_size)
-        return [self.mechanism.block_size] * full + ([rest] if rest else [])
+        size = min(self.mechanism.block_size, self.most or total, ENTRIES_HELD // self.width)
+        size = max(size, 1)
+        full, rest = divmod(total, size)
+        return [size] * full + ([rest] if rest else [])
+
+    def learnable(self, runs: int) -> int:
+        """As many runs as asked for, or as can be held as numbers at once."""
+        return min(runs, ENTRIES_HELD // min(self.width, WIDTH_LIMIT))
 
     def block(
         self, pair: int, side: int, stage: str, number: int, size: int, coupled: bool = True

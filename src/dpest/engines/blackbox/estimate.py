@@ -71,16 +71,18 @@ def estimate(
     *,
     claim: float | None = None,
     delta: float = 0.0,
+    aim: float = 0.0,
 ) -> Estimate:
     """Lower-bound the loss of `mechanism` over the given pairs of neighbouring inputs.
 
-    With a `claim` the audit stops as soon as the claim is refuted.
+    With a `claim` the audit stops as soon as the claim is refuted. `aim` is a delta to choose the
+    event for where the loss itself is not what matters: a divergence is lost on rare events.
     """
     _checked(delta, claim)
     sampling = sampling or Sampling()
     blocks = Blocks(mechanism, _as_pairs(pairs), sampling.seed)
     with Pool(sampling, mechanism.is_trusted) as pool:
-        pipeline = Pipeline(blocks, pool, sampling, delta, claim)
+        pipeline = Pipeline(blocks, pool, sampling, delta, claim, aim)
         try:
             pipeline.run()
         except OutOfTime:

@@ -7,7 +7,9 @@ event is "score at least t" or, looking from the other input, "score at most t".
 from __future__ import annotations
 
 import ast
+import math
 import re
+import sys
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -77,17 +79,38 @@ class FeatureScorer(Scorer):
         return table[:, self.index]
 
     def description(self, threshold: float, above: bool) -> str:
-        if _IS in self.name and 0 <= threshold <= 1:
-            return self.name if above else self.name.replace(_IS, " is not ", 1)
+        entry, _, what = self.name.partition(_IS)
+        if what and _ENTRY.fullmatch(entry):
+            if _is_certain(threshold, above):
+                return "any output"
+            return self.name if above else f"{entry} is not {what}"
+        if self.name.startswith("character ") and 0 <= threshold < sys.maxunicode:
+            return f"{self.name} {'>=' if above else '<='} {chr(int(threshold))!r}"
         return f"{self.name} {'>=' if above else '<='} {threshold:.10g}"
 
     def python(self, threshold: float, above: bool) -> str:
         entry, _, what = self.name.partition(_IS)
+        if what and _is_certain(threshold, above):
+            return ""
         if not _ENTRY.fullmatch(entry) or self.features.nested:
             return ""
         if not what:
             return f"{self.name} {'>=' if above else '<='} {threshold!r}"
-        return self.description(threshold, above) if what in _SINGLETONS else ""
+        if what in _SINGLETONS:
+            return self.description(threshold, above)
+        return f"{entry} {'==' if above else '!='} {what}" if _is_number(what) else ""
+
+
+def _is_certain(threshold: float, above: bool) -> bool:
+    """Whether what is 0 or 1 is on this side of the threshold in any case."""
+    return threshold <= 0 if above else threshold >= 1
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ from dpest.evidence import Bound, Counted, Witness
 from dpest.inputs import Inputs
 from dpest.neighbors import Neighbors, Pairs
 
+COMMON = 0.05
+"""Events have to gain so much probability where a divergence is claimed."""
 _DOUBLES = (
     "the last bits of the outputs were looked at: the bound is about doubles, not about the real "
     "numbers that they stand for"
@@ -32,7 +34,9 @@ def finding_of(
 ) -> Finding:
     """Run the mechanism on pairs of neighbours and bound its loss from below."""
     pairs, which = pairs_to_try(inputs, neighbors)
-    found = estimate(mechanism, pairs, sampling, claim=_epsilon(claim), delta=_delta(claim))
+    found = estimate(
+        mechanism, pairs, sampling, claim=_epsilon(claim), delta=_delta(claim), aim=_aim(claim)
+    )
     notes = [] if isinstance(neighbors, Pairs) else [f"tried {which}: {len(pairs)} in all"]
     if mechanism.low_bits:
         notes.append(_DOUBLES)
@@ -50,6 +54,11 @@ def _epsilon(claim: Claim | None) -> float | None:
 
 def _delta(claim: Claim | None) -> float:
     return claim.delta if isinstance(claim, Approx) and claim.delta < 1 else 0.0
+
+
+def _aim(claim: Claim | None) -> float:
+    """Claims about divergences are refuted by common events, which a delta favours."""
+    return 0.0 if claim is None or isinstance(claim, (Pure, Approx)) else COMMON
 
 
 def _bound(found: Estimate) -> Bound:

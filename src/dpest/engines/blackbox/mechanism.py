@@ -7,11 +7,8 @@ rest of the package only calls `BlackBox.draw`.
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import inspect
-import io
-import random
+import itertools
 import shlex
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,14 +17,22 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from dpest.engines.blackbox.calling import (
+    Convention,
+    convention_of,
+    message_of,
+    outcome,
+    seeded_globals,
+    silenced,
+    streams,
+)
+from dpest.engines.blackbox.coding import Raised, WrongOutputs, coded, coded_one_by_one
 from dpest.engines.blackbox.command import Command, CommandError
-from dpest.engines.blackbox.outputs import Outputs, Raised, WrongOutputs, coded
+from dpest.engines.blackbox.outputs import Outputs
 
 VECTOR_BLOCK = 200_000
 CALL_BLOCK = 5_000
 MESSAGES_KEPT = 3
-STRIDE = 0x9E3779B97F4A7C15F39CC0605CEDC835
-"""Steps of the generator from one run to the next: the golden ratio of its period."""
 
 
 class MechanismError(RuntimeError):
@@ -42,6 +47,8 @@ class Block:
     raised: int = 0
     raised_messages: tuple[str, ...] = ()
     printed: int = 0
+    width: int = 1
+    """Entries of an output before those beyond a limit are folded."""
 
 
 class Mechanism(Protocol):
@@ -67,8 +74,7 @@ class BlackBox:
 
     function: Callable[..., Any] | Command
     name: str
-    takes_rng: bool
-    takes_size: bool
+    convention: Convention
     low_bits: bool = False
     """Whether the last bits of floating-point outputs are looked at."""
 
@@ -87,6 +93,16 @@ class BlackBox:
 
     is_trusted = False
     """Whether it may run in this process although there is a time limit."""
+
+    @property
+    def takes_rng(self) -> bool:
+        """Whether it draws from a generator that it is given."""
+        return self.convention.takes_rng
+
+    @property
+    def takes_size(self) -> bool:
+        """Whether one call makes many runs."""
+        return self.convention.takes_size
 
     def scorers(self, x: Any, x_prime: Any) -> Sequence[Any]:
         """What is known about the outputs before they are seen: nothing."""
@@ -110,79 +126,60 @@ class BlackBox:
 
     def draw(self, x: Any, seed: np.random.SeedSequence, size: int) -> Block:
         """`size` outputs on input `x`, the same for the same seed."""
-        printed = io.StringIO()
+        noted = _Noted()
         try:
-            with contextlib.redirect_stdout(printed):
-                outputs = self._drawn(x, seed, size)
-            code = coded(outputs, size)
+            with silenced() as sink:
+                outputs = self._drawn(x, seed, size, noted)
         except (CommandError, WrongOutputs) as error:
             raise MechanismError(str(error)) from error
-        raised = [o for o in outputs if isinstance(o, Raised)] if type(outputs) is list else []
-        messages = tuple(dict.fromkeys(f"{r.type_name}: {r.message}" for r in raised))
-        return Block(code, len(raised), messages[:MESSAGES_KEPT], len(printed.getvalue()))
+        messages = tuple(noted.messages)[:MESSAGES_KEPT]
+        width = max(noted.width, outputs.width)
+        return Block(outputs, noted.raised, messages, sink.printed, width)
 
-    def _drawn(self, x: Any, seed: np.random.SeedSequence, size: int) -> Any:
+    def _drawn(self, x: Any, seed: np.random.SeedSequence, size: int, noted: _Noted) -> Outputs:
         if isinstance(self.function, Command):
-            return self.function.run(x, seed, size)
+            return coded_one_by_one(self.function.run(x, seed, size))
         if self.takes_size:
-            return self._draw_together(x, seed, size)
-        return self._draw_one_by_one(x, seed, size)
+            together = self._draw_together(x, seed, size)
+            noted.width = np.size(together) // size if isinstance(together, np.ndarray) else 1
+            return coded(together, size)
+        return coded_one_by_one(noted.seen(self._draw_one_by_one(x, seed, size)))
 
     def _draw_together(self, x: Any, seed: np.random.SeedSequence, size: int) -> Any:
         assert callable(self.function)
+        rng = np.random.default_rng(seed)
         try:
-            if self.takes_rng:
-                return self.function(x, np.random.default_rng(seed), size=size)
-            with _seeded_globals(seed):
-                return self.function(x, size=size)
-        except Exception as error:
+            with seeded_globals(seed):
+                return self.convention.called(self.function, x, rng, size=size)
+        except (Exception, SystemExit) as error:
             raise MechanismError(
-                f"{self.name} raised {type(error).__name__} ({error}) on input {shown(x)} "
-                f"with size={size}"
+                f"{self.name} raised {type(error).__name__} ({message_of(error)}) on input "
+                f"{shown(x)} with size={size}"
             ) from error
 
-    def _draw_one_by_one(self, x: Any, seed: np.random.SeedSequence, size: int) -> list[Any]:
+    def _draw_one_by_one(self, x: Any, seed: np.random.SeedSequence, size: int) -> Iterator[Any]:
         assert callable(self.function)
-        if self.takes_rng:
-            return [_output(self.function, x, rng) for rng in _streams(seed, size)]
-        with _seeded_globals(seed):
-            return [_output(self.function, x) for _ in range(size)]
+        call = functools.partial(self.convention.called, self.function, x)
+        with seeded_globals(seed):
+            for rng in streams(seed, size) if self.takes_rng else itertools.repeat(None, size):
+                yield outcome(call, rng)
 
 
-def _output(function: Callable[..., Any], *arguments: Any) -> Any:
-    try:
-        return function(*arguments)
-    except Exception as error:
-        return Raised(type(error).__name__, str(error)[:200])
+class _Noted:
+    """How often runs raised, and what; how wide outputs are."""
 
+    def __init__(self) -> None:
+        self.raised = 0
+        self.messages: dict[str, None] = {}
+        self.width = 1
 
-def _streams(seed: np.random.SeedSequence, size: int) -> Iterator[np.random.Generator]:
-    """One generator, moved to a place of its own for each run.
-
-    So the random numbers of a run do not depend on how many the runs before it used, and runs on
-    two inputs can share theirs. The stride is odd: places a power of two apart would be alike.
-    """
-    bits = np.random.PCG64(seed)
-    start = bits.state
-    rng = np.random.Generator(bits)
-    for i in range(size):
-        bits.state = start
-        bits.advance(i * STRIDE % 2**128)
-        yield rng
-
-
-@contextlib.contextmanager
-def _seeded_globals(seed: np.random.SeedSequence) -> Iterator[None]:
-    """Make code that draws from numpy's or Python's global generator reproducible."""
-    kept, kept_numpy = random.getstate(), np.random.get_state()
-    words = seed.generate_state(4)
-    random.seed(int(words[0]))
-    np.random.seed(words[1:])
-    try:
-        yield
-    finally:
-        random.setstate(kept)
-        np.random.set_state(kept_numpy)
+    def seen(self, outputs: Iterator[Any]) -> Iterator[Any]:
+        """The same outputs, while exceptions among them are counted."""
+        for output in outputs:
+            if isinstance(output, Raised):
+                self.raised += 1
+                self.messages[f"{output.type_name}: {output.message}"] = None
+            yield output
 
 
 def blackbox(
@@ -234,7 +231,7 @@ def _command_box(command: str | Sequence[str]) -> BlackBox:
         raise ValueError(
             f"command={list(words)}: no such program; check the path and that it is executable"
         )
-    return BlackBox(Command(words), shlex.join(words), takes_rng=True, takes_size=False)
+    return BlackBox(Command(words), shlex.join(words), Convention(True, False))
 
 
 def _method(owner: Any, name: str) -> Any:
@@ -247,19 +244,7 @@ def _method(owner: Any, name: str) -> Any:
 
 
 def _function_box(function: Callable[..., Any], name: str) -> BlackBox:
-    try:
-        parameters = inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        return BlackBox(function, name, takes_rng=False, takes_size=False)
-    required = [
-        p
-        for p in parameters.values()
-        if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]
-    if not parameters:
-        raise TypeError(f"{name}() takes no argument; a mechanism takes its input x first")
-    takes_rng = "rng" in parameters or len([p for p in required if p.name != "size"]) >= 2
-    return BlackBox(function, name, takes_rng, "size" in parameters)
+    return BlackBox(function, name, convention_of(function, name))
 
 
 def shown(x: Any) -> str:

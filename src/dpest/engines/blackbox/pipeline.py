@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from dpest.engines.blackbox.blocks import Blocks
+from dpest.engines.blackbox.features import COLUMNS_LIMIT
 from dpest.engines.blackbox.learn import Candidate, finalists, recounted
-from dpest.engines.blackbox.mechanism import MechanismError, shown
+from dpest.engines.blackbox.mechanism import CALL_BLOCK, Block, MechanismError, shown
 from dpest.engines.blackbox.paired import PairCounts, counted
 from dpest.engines.blackbox.pool import Pool
 from dpest.engines.blackbox.rules import Rule, best_rule
@@ -29,6 +30,8 @@ RECOUNT_SHARES = (0.07, 0.10)
 RECOUNTED_AGAIN = 8
 """Candidates that are left for the second recount."""
 LEARN_MOST = 400_000
+LEARN_SECONDS = 2e-6
+"""What learning takes, roughly, per run and feature."""
 CHOOSE_MOST = 1_000_000
 READABLE_ENOUGH = 0.99
 """An event that promises this share of the best is taken if it is easier to read."""
@@ -36,7 +39,11 @@ LOOKS = ((1 / 16, 0.05), (1 / 4, 0.1), (1.0, 0.85))
 """Share of the measuring part after which a claim is tested, and share of the error it may use."""
 WAVE = 16
 """Blocks that are handed out together."""
-PILOT_RUNS = 20
+PILOT_RUNS, PILOT_RUNS_TOGETHER = 20, 1_000
+PILOT_SECONDS, PILOT_SURE = 0.5, 0.02
+"""After a first run that takes longer few follow; a block of more than that is timed well."""
+PARTS = 40
+"""Blocks that are drawn where time is short, so that some are counted when it ends."""
 TIME_TO_USE = 0.7
 """Share of the time limit that the samples are planned to take."""
 
@@ -50,6 +57,8 @@ class Pipeline:
     sampling: Sampling
     delta: float
     claim: float | None
+    aim: float = 0.0
+    """A delta that events are chosen for, where it is more than that of the claim."""
     samples: int = 0
     """As many as asked for, or as fit the time limit."""
     started: float = field(default_factory=time.monotonic)
@@ -113,23 +122,38 @@ class Pipeline:
         tasks = [
             (self.blocks, pair, side) for pair in range(len(self.blocks.pairs)) for side in (0, 1)
         ]
-        reports = list(self.pool.run(_pilot_run, tasks))
-        self._fit_in_time(max(seconds for _, _, seconds in reports))
-        return reports[0][1] if all(raised for raised, _, _ in reports) else ""
+        tried = list(self.pool.run(_pilot_run, tasks))
+        if all(report.raised for report in tried):
+            return tried[0].said
+        self.blocks = replace(self.blocks, width=max(report.width for report in tried))
+        self._fit_in_time(max(report.seconds for report in tried))
+        return ""
 
     def _fit_in_time(self, seconds_per_run: float) -> None:
         """Ask for fewer samples where the limit would be far exceeded."""
-        remaining = self.pool.remaining
-        if remaining is None:
+        if self.pool.remaining is None:
             return
-        affordable = int(TIME_TO_USE * remaining * self._workers / (2 * seconds_per_run))
-        if affordable < self.samples:
-            reduced = max(affordable, SAMPLES_LEAST)
-            self.notes.append(
-                f"{reduced} of the {self.samples} samples a side asked for fit the time limit of "
-                f"{self.sampling.time_limit:g} s (one run takes {seconds_per_run:.2g} s)"
+        affordable = self._affordable(TIME_TO_USE * self.pool.remaining, seconds_per_run)
+        limit = f"the time limit of {self.sampling.time_limit:g} s"
+        if affordable < SAMPLES_LEAST:
+            raise MechanismError(
+                f"one run takes {seconds_per_run:.2g} s, so that {max(affordable, 0)} samples a "
+                f"side fit {limit}; at least {SAMPLES_LEAST} are needed"
             )
-            self.samples = reduced
+        if affordable < self.samples:
+            self.notes.append(
+                f"{affordable} of the {self.samples} samples a side asked for fit {limit} "
+                f"(one run takes {seconds_per_run:.2g} s)"
+            )
+            self.samples = affordable
+            self.blocks = replace(self.blocks, most=affordable // PARTS + 1)
+
+    def _affordable(self, seconds: float, run: float) -> int:
+        """Samples a side that can be drawn and learned from in so much time."""
+        seconds *= self._workers / 2
+        learn = LEARN_SECONDS * (4 * min(self.blocks.width, COLUMNS_LIMIT) + 20)
+        most = LEARN_MOST * len(self.blocks.pairs)
+        return int(max(seconds / (run + LEARN_SHARE * learn), (seconds - most * learn) / run))
 
     @property
     def _workers(self) -> int:
@@ -143,6 +167,7 @@ class Pipeline:
             min(max(int(self.samples * share / len(pairs)), 10), most)
             for share, most in ((LEARN_SHARE, LEARN_MOST), (CHOOSE_SHARE, CHOOSE_MOST))
         )
+        learn = self.blocks.learnable(learn)
         tasks = [(self.blocks, pair, learn, choose, self._planner) for pair in pairs]
         found = [c for group in self.pool.run(finalists, tasks) for c in group]
         found = self._recounted(self.blocks, found, RECOUNT_SHARES[0])
@@ -162,7 +187,7 @@ class Pipeline:
 
     @property
     def _planner(self) -> Planner:
-        return Planner(self._to_measure, self.alpha, self.delta)
+        return Planner(self._to_measure, self.alpha, max(self.delta, self.aim))
 
     @property
     def _to_measure(self) -> int:
@@ -263,12 +288,39 @@ def _measured_block(
     )
 
 
-def _pilot_run(blocks: Blocks, pair: int, side: int) -> tuple[bool, str, float]:
-    """Whether all runs raised, the first message, and seconds per run."""
-    runs = PILOT_RUNS if not blocks.mechanism.takes_size else 1000
-    blocks.block(pair, side, "pilot", 1, 1)
+@dataclass(frozen=True)
+class _Tried:
+    """What a few runs of one input have shown."""
+
+    raised: bool
+    """Whether all of them raised."""
+    said: str
+    seconds: float
+    """What a run takes, without what it takes to begin."""
+    width: int
+
+
+def _pilot_run(blocks: Blocks, pair: int, side: int) -> _Tried:
+    """More and more runs until what they take stands out from what it takes to begin."""
+    x, first = shown(blocks.pairs[pair][side]), _timed(blocks, pair, side, 1, 1)
+    if blocks.mechanism.takes_size:
+        block, seconds = _timed(blocks, pair, side, 0, PILOT_RUNS_TOGETHER)
+        return _tried(block, PILOT_RUNS_TOGETHER, seconds / PILOT_RUNS_TOGETHER, x)
+    beginning = first[1]
+    runs = 2 if beginning > PILOT_SECONDS else PILOT_RUNS
+    while True:
+        block, seconds = _timed(blocks, pair, side, 0, runs)
+        if seconds > 1.5 * beginning + PILOT_SURE or 10 * runs > CALL_BLOCK:
+            each = max((seconds - beginning) / (runs - 1), seconds / (10 * runs))
+            return _tried(block, runs, each, x)
+        runs *= 10
+
+
+def _timed(blocks: Blocks, pair: int, side: int, number: int, runs: int) -> tuple[Block, float]:
     started = time.perf_counter()
-    block = blocks.block(pair, side, "pilot", 0, runs)
-    seconds = (time.perf_counter() - started) / runs
-    said = "; ".join(block.raised_messages)
-    return block.raised == runs, f"{said} on input {shown(blocks.pairs[pair][side])}", seconds
+    return blocks.block(pair, side, "pilot", number, runs), time.perf_counter() - started
+
+
+def _tried(block: Block, runs: int, seconds: float, x: str) -> _Tried:
+    said = f"{'; '.join(block.raised_messages)} on input {x}"
+    return _Tried(block.raised == runs, said, seconds, block.width)

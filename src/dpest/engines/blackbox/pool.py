@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import multiprocessing
+import os
 import sys
 import sysconfig
 import time
@@ -71,9 +72,9 @@ class Pool:
     ) -> Iterator[Any]:
         from joblib import Parallel, delayed
 
-        jobs = self.sampling.jobs
+        jobs, alone = self.sampling.jobs, self.sampling.backend != "dask"
         with _errors_in_words():
-            calls = [delayed(_call)(_packed(function, task)) for task in tasks]
+            calls = [delayed(_call)(_packed(function, task), alone) for task in tasks]
             parallel = Parallel(
                 n_jobs=2 if jobs == 1 else jobs,
                 pre_dispatch=1 if jobs == 1 else "2*n_jobs",
@@ -161,8 +162,24 @@ def _installed(module: ModuleType) -> bool:
     return any(path.startswith(root) for root in sysconfig.get_paths().values())
 
 
-def _call(packed: bytes) -> Any:
+def _call(packed: bytes, alone: bool) -> Any:
     import pickle
 
-    function, task = pickle.loads(packed)
-    return function(*task)
+    with _nothing_said() if alone else contextlib.nullcontext():
+        function, task = pickle.loads(packed)
+        return function(*task)
+
+
+@contextlib.contextmanager
+def _nothing_said() -> Iterator[None]:
+    """Drop what is written past Python to this process's standard output and error."""
+    kept = [(descriptor, os.dup(descriptor)) for descriptor in (1, 2)]
+    with open(os.devnull, "wb") as nowhere:
+        for descriptor, _ in kept:
+            os.dup2(nowhere.fileno(), descriptor)
+    try:
+        yield
+    finally:
+        for descriptor, copy in kept:
+            os.dup2(copy, descriptor)
+            os.close(copy)

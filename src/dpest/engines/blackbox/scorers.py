@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -92,7 +94,8 @@ def _logistic(
     labels = np.repeat([1, 0], [len(table_a[:rows]), len(table_b[:rows])])
     for penalty in LOGISTIC_PENALTIES:
         model = LogisticRegression(C=penalty, solver="newton-cholesky", max_iter=20)
-        weights = model.fit(design, labels).coef_[0].astype(float)
+        with warnings.catch_warnings(action="ignore"):
+            weights = model.fit(design, labels).coef_[0].astype(float)
         yield ClassifierScorer(
             features,
             StepSum.from_weights(cuts, weights),
@@ -166,6 +169,29 @@ def _boosted(
         validation_fraction=0.15,
         random_state=0,
     )
-    yield ClassifierScorer(
-        features, model.fit(table, labels), "boosted-tree classifier", ", ".join(names[:4])
-    )
+    lowest = np.array([_below(column) for column in table.T])
+    trees = Trees(model.fit(_known(table, lowest), labels), lowest)
+    yield ClassifierScorer(features, trees, "boosted-tree classifier", ", ".join(names[:4]))
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Fitted trees that take what is missing for lower than all that was seen.
+
+    Where a column is missing altogether the fit of scikit-learn fails.
+    """
+
+    model: Any
+    lowest: Scores
+
+    def decision_function(self, table: Table) -> Scores:
+        return np.asarray(self.model.decision_function(_known(table, self.lowest)), np.float64)
+
+
+def _below(column: Scores) -> float:
+    known = column[~np.isnan(column)]
+    return float(np.nextafter(known.min(), -np.inf) - 1.0) if len(known) else 0.0
+
+
+def _known(table: Table, lowest: Scores) -> Table:
+    return np.where(np.isnan(table), lowest, table)

@@ -50,7 +50,7 @@ class Planner:
 
     def best(self, scores_a: Scores, scores_b: Scores) -> Cut:
         """The most promising cut of a score, over both sides and both directions."""
-        thresholds = _thresholds(np.concatenate([scores_a, scores_b]))
+        thresholds = _thresholds(scores_a, scores_b)
         cuts = []
         for above in (True, False):
             rates = _rates(scores_a, scores_b, thresholds, above)
@@ -61,24 +61,41 @@ class Planner:
         return max(cuts, key=lambda cut: cut.promise)
 
     def promises(self, rates: Rates, seen: int) -> Scores:
-        """Cautious forecasts of the bound for events with these rates among `seen` pairs."""
-        gain = np.maximum(rates.first - self.delta, 1e-12)
-        ratio = gain / rates.second
-        paired = _paired_variance(rates, ratio)
-        single = rates.first * (1 - rates.first) + ratio**2 * rates.second * (1 - rates.second)
-        width = np.minimum(
-            math.sqrt(-2 * math.log(self.alpha)) * np.sqrt(paired),
-            NormalDist().inv_cdf(1 - self.alpha) * np.sqrt(single),
-        ) / np.sqrt(self.measured)
-        doubt = self.caution * np.sqrt(paired / seen)
-        promise = np.log(ratio) - (width + doubt) / gain
+        """Cautious forecasts of the bound for events with these rates among `seen` pairs.
+
+        The loss at which `p - delta` exceeds `exp(loss) * p'` by as many standard errors as the
+        bound will ask for and caution adds, for paired or for independent runs.
+        """
+        first_only, second_only = rates.first - rates.both, rates.second - rates.both
+        p, q, nothing = rates.first, rates.second, np.zeros_like(rates.both)
+        doubt = self.caution / math.sqrt(seen)
+        needed = math.sqrt(-2 * math.log(self.alpha)), NormalDist().inv_cdf(1 - self.alpha)
+        paired, single = (each / math.sqrt(self.measured) + doubt for each in needed)
+        promise = np.maximum(
+            self._solved(rates, paired, (first_only, second_only, rates.both)),
+            self._solved(rates, single, (p * (1 - p), q * (1 - q), nothing)),
+        )
         return np.where(rates.first > self.delta, promise, -np.inf)
 
+    def _solved(self, rates: Rates, errors: float, parts: tuple[Scores, Scores, Scores]) -> Scores:
+        """The loss, where `errors` standard errors explain the rest; their number may be too many.
 
-def _paired_variance(rates: Rates, ratio: Scores) -> Scores:
-    """Variance of `hit - ratio * hit'` over pairs."""
-    first_only, second_only = rates.first - rates.both, rates.second - rates.both
-    return np.asarray(first_only + ratio**2 * second_only + (ratio - 1) ** 2 * rates.both)
+        The variance of `hit - ratio * hit'` is `parts[0] + ratio**2 parts[1] + (ratio - 1)**2
+        parts[2]`, so the ratio solves a quadratic equation. Few hits on the second input may be
+        luck: its rate is taken half-way between what was seen and what the ratio would make it.
+        """
+        gain, rare, square = np.maximum(rates.first - self.delta, 1e-12), rates.second, errors**2
+        alone, scaled, shared = parts
+        leading = rare**2 - square * (scaled / 2 + shared)
+        middle = gain * rare - square * (shared - scaled * gain / rare / 4)
+        last = gain**2 - square * (alone + shared)
+        root = np.sqrt(np.maximum(middle**2 - leading * last, 0.0))
+        ratio = last / np.maximum(middle + root, 1e-300)
+        most = gain / rare
+        spread = np.sqrt(alone + most**2 * scaled + (most - 1) ** 2 * shared)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            explained = np.log(most) - errors * spread / gain
+            return np.where(ratio > 0, np.minimum(np.log(ratio), np.log(most)), explained)
 
 
 def _rates(a: Scores, b: Scores, thresholds: Scores, above: bool) -> Rates:
@@ -96,11 +113,31 @@ def _hits(scores: Scores, thresholds: Scores, above: bool) -> Scores:
     return np.asarray(np.searchsorted(ordered, thresholds, side="right"), float)
 
 
-def _thresholds(scores: Scores) -> Scores:
-    """All values of a score if few, else values spread over it and more densely in its tails."""
-    known = np.sort(scores[~np.isnan(scores)])
+def _thresholds(a: Scores, b: Scores) -> Scores:
+    """Values spread over both scores and more densely in their tails, and the ends of either."""
+    known_a, known_b = (np.sort(scores[~np.isnan(scores)]) for scores in (a, b))
+    if not len(known_a) or not len(known_b):
+        return _spread(known_a if len(known_a) else known_b)
+    both = np.sort(np.concatenate([known_a, known_b]))
+    return np.unique(np.concatenate([_spread(both), *_beyond(known_a, known_b)]))
+
+
+def _spread(known: Scores) -> Scores:
     if len(known) == 0:
         return np.zeros(1)
     tail = np.geomspace(1.0 / len(known), 0.5, THRESHOLDS // 2)
     places = np.concatenate([tail, 1.0 - tail]) * (len(known) - 1)
     return np.unique(known[places.astype(int)])
+
+
+def _beyond(a: Scores, b: Scores) -> list[Scores]:
+    """Where one score goes on and the other one ends, or has but a few values left."""
+    few = 2 ** np.arange(0, 12, 2)
+    found = []
+    for ends, goes_on in ((a, b), (b, a)):
+        last = ends[-few[few <= len(ends)]]
+        first = ends[few[few <= len(ends)] - 1]
+        above = np.searchsorted(goes_on, last, side="right")
+        below = np.searchsorted(goes_on, first, side="left") - 1
+        found += [goes_on[above[above < len(goes_on)]], goes_on[below[below >= 0]]]
+    return found

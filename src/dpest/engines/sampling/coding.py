@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpest.engines.blackbox.outputs import Kind, Outputs, coded, concatenated
+from dpest.engines.blackbox.coding import coded
+from dpest.engines.blackbox.outputs import Kind, Outputs, concatenated
 from dpest.engines.sampling.samples import Samples
 from dpest.program import Output
 
@@ -29,7 +30,7 @@ def outputs_of(samples: Samples) -> Outputs:
                 values[rows, column] = 0.0 if is_bool else shown
                 truth = np.where(shown != 0, Kind.TRUE, Kind.FALSE)
                 kinds[rows, column] = truth if is_bool else Kind.NUMBER
-    return replace(Outputs(kinds, values, templates.names), origin=samples)
+    return replace(Outputs(kinds, values, templates.names, templates.texts), origin=samples)
 
 
 def _template(form: Output) -> Outputs:
