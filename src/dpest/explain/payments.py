@@ -15,7 +15,8 @@ from dpest.verify.couplings import coupled
 from dpest.verify.finite import read_blocks, read_finite
 from dpest.verify.model import LAWS, Draw, Model, items, read_draw, read_model
 from dpest.verify.price import ONE, Price, shown
-from dpest.verify.reach import Form, Moves
+from dpest.verify.reach import Moves
+from dpest.verify.sentences import form_text
 from dpest.verify.shift import part_price, shift_price
 
 _TIED = 1e-12
@@ -99,7 +100,7 @@ def _aligned(model: Model, found: Aligned) -> Bill:
         form, draw = found.changes.get(j), model.noise[j]
         price = Price() if form is None else shift_price(draw, *moves.span(form)).scaled(times)
         key = (draw.line, _noise(draw), f"{float(price):.9g}", form is None)
-        groups.setdefault(key, []).append(("" if form is None else _move(form), price))
+        groups.setdefault(key, []).append(("" if form is None else form_text(model, form), price))
     payments = [
         Payment((line,) if line else (), noise, len(moved), _moves([m for m, _ in moved]),
                 moved[0][1], moved[0][1].scaled(fmpq(len(moved))))
@@ -123,21 +124,6 @@ def _direction(found: Aligned) -> str:
     ((k, amount),) = direction.items()
     sign = "" if amount > 0 else "-"
     return f"x[{k}] changes by {sign}{shown(found.radius or ONE)}"
-
-
-def _move(form: Form) -> str:
-    parts = [_term(c, f"d[{i}]") for i, c in form.d.items()]
-    parts += [_term(c, "the move of an extreme") for c in form.delta.values()]
-    if form.const != 0 or not parts:
-        sign = "+" if form.const > 0 and not parts else ""
-        parts.insert(0, sign + shown(form.const))
-    return " + ".join(parts).replace("+ -", "- ")
-
-
-def _term(c: fmpq, name: str) -> str:
-    if abs(c) == 1:
-        return name if c > 0 else f"-{name}"
-    return f"{shown(c)}*{name}"
 
 
 def _moves(moved: Sequence[str]) -> str:
