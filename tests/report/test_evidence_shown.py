@@ -113,3 +113,18 @@ def test_a_probability_below_every_double_is_not_printed_as_zero():
     assert _probability(0.0, "[8.3255812e-35575 +/- 1e-35590]") == "8.32558e-35575"
     assert _probability(0.0, "0") == "0"
     assert _probability(0.25, "[0.25 +/- 1e-30]") == "0.25"
+
+
+def test_a_sampled_verdict_says_how_sure_it_is():
+    box = dpest.blackbox(gaussian)
+    report = dpest.audit(box, dpest.reals(2), dpest.l1(1), 0.1, samples=20_000, time_limit=None)
+    assert report.headline.startswith("The claim of 0.1-DP is refuted with 95% confidence: ")
+
+
+def test_a_clip_is_named_in_the_proof():
+    def clipped_mean(x, rng):
+        return np.clip(x, 0, 1).mean() + rng.laplace(scale=0.5)
+
+    said = str(dpest.audit(clipped_mean, dpest.reals(2), dpest.l1(1)).proof)
+    assert "the changes of min(max(x[0], 0), 1) and 1 more like it" in said
+    assert "extreme" not in said

@@ -50,12 +50,12 @@ def alignment_sentences(
     return lines
 
 
-def _again(price: Price) -> str:
-    """A price that was just named, also as a decimal where it is not one."""
+def _again(price: Price, named: str = "that") -> str:
+    """A price that was just `named`, also as a decimal where it is not one."""
     exact, decimal = str(price), f"{float(price):.9g}"
     if exact == decimal:
         return exact
-    return f"{exact} ({decimal})" if len(exact) <= LONG else f"that, about {decimal}"
+    return f"{exact} ({decimal})" if len(exact) <= LONG else f"{named}, about {decimal}"
 
 
 def said(price: Price) -> str:
@@ -211,7 +211,8 @@ def finite_sentences(
         "probabilities.",
         f"Among the {len(pairs)} pairs of neighbours the largest ratio is that of {names[one]} "
         f"against {names[other]}: the product over the parts of their largest ratios.",
-        f"So the privacy loss is at most {_again(price)}, given that the draws are independent.",
+        f"So the privacy loss is at most {_again(price, 'its logarithm')}, given that the draws "
+        "are independent.",
     ]
 
 

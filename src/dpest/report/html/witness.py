@@ -109,7 +109,8 @@ def _probabilities(witness: Witness) -> Markup:
     balls = witness.balls or ("", "")
     digits = 4 if witness.counted else 8
     rows: list[Sequence[Content]] = [
-        (name, _meter(share), _probability(p, ball) if ball else number(p, digits), element("code", ball) if ball else "")
+        (name, _meter(share), _probability(p, ball) if ball else number(p, digits),
+         element("code", ball) if ball else "")
         for name, share, p, ball in (
             ("under x", 1.0, witness.p, balls[0]),
             ("under x′", _relative(witness), witness.p_prime, balls[1]),
