@@ -149,7 +149,7 @@ def _with_delta(report: Report) -> str:
     if bound is None or bound.upper_status == "none" or not 0 < bound.upper < 1:
         return ""
     weaker = _spelled(Approx(report.claim.epsilon, bound.upper), _above(bound.upper))
-    return f"claim={weaker}: that is computed in floating point"
+    return f"{weaker}, which allows a delta: that is computed in floating point"
 
 
 def _spelled(claim: Claim, limit: str) -> str:

@@ -53,7 +53,7 @@ def alignment_sentences(
 def _again(price: Price, named: str = "that") -> str:
     """A price that was just `named`, also as a decimal where it is not one."""
     exact, decimal = str(price), f"{float(price):.9g}"
-    if exact == decimal:
+    if exact.removeprefix("~") == decimal:
         return exact
     return f"{exact} ({decimal})" if len(exact) <= LONG else f"{named}, about {decimal}"
 
