@@ -126,5 +126,5 @@ def test_a_clip_is_named_in_the_proof():
         return np.clip(x, 0, 1).mean() + rng.laplace(scale=0.5)
 
     said = str(dpest.audit(clipped_mean, dpest.reals(2), dpest.l1(1)).proof)
-    assert "the changes of min(max(x[0], 0), 1) and 1 more like it" in said
+    assert "by -1/2*(the change of min(max(x[0], 0), 1))" in said
     assert "extreme" not in said

@@ -22,6 +22,7 @@ from dpest.engines.exact import (
     certified_log_ratio,
     enclosure,
     event_from,
+    forms_of,
 )
 from dpest.engines.exact.components import Group
 from dpest.engines.exact.density import Cell
@@ -93,10 +94,7 @@ def _tried(pair: _Pair, group: Group) -> Iterator[tuple[float, Parts]]:
     loss = pair.law.at(pair.x).against(pair.law.at(pair.x_prime), [group]).forward
     if loss.group is None:
         return
-    parts = tuple(
-        Part(component, extreme.key, ())
-        for component, extreme in zip(group.components, loss.extremes, strict=True)
-    )
+    parts = forms_of(pair.law, loss, (pair.x, pair.x_prime))
     score = pair.score(parts)
     for k, extreme in enumerate(loss.extremes):
         for place, y in _released(extreme):

@@ -164,6 +164,8 @@ def _changes(names: Sequence[str]) -> str:
 def extreme_text(model: Model, number: int) -> str:
     """What an extreme is, in terms of the input where that is short."""
     extreme = model.extremes[number]
+    if extreme.rank is None:
+        return "the number that the input picks"
     size = len(extreme.of)
     name = {0: "min", size - 1: "max"}.get(extreme.rank, "")
     text = f"{name}({', '.join(_line_text(model, k) for k in extreme.of)})"

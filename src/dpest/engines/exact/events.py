@@ -288,6 +288,17 @@ def event_of(
     return event_from(law, loss.group, parts, (x, x_prime))
 
 
+def forms_of(law: ExactLaw, loss: DirectedLoss, inputs: Sequence[Any]) -> tuple[Part, ...]:
+    """The form of the worst outcome, whatever it releases."""
+    if loss.group is None:
+        return ()
+    atoms = _atoms(law, loss.group, inputs)
+    return tuple(
+        Part(component, extreme.key, (), _on_lattice(extreme, component, atoms))
+        for component, extreme in zip(loss.group.components, loss.extremes, strict=True)
+    )
+
+
 def event_from(
     law: ExactLaw, group: Group, parts: tuple[Part, ...], inputs: Sequence[Any]
 ) -> Event:
