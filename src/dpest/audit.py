@@ -12,6 +12,7 @@ from dpest.engines.blackbox import BlackBox, Sampling
 from dpest.engines.choose import ENGINES, Engine, Question, answer
 from dpest.inputs import Inputs, Integers, OneOf, Reals
 from dpest.neighbors import AnyPair, Neighbors, Norm, Pairs
+from dpest.report.against import against
 from dpest.report.result import Report
 
 
@@ -52,7 +53,7 @@ def audit(
     params = dict(params or {})
     sampling = Sampling(samples, confidence, seed, jobs, time_limit, backend, scheduler)
     finding = answer(Question(mechanism, inputs, neighbors, params, claim, sampling), engine)
-    return Report(
+    return against(Report(
         mechanism=_name(mechanism),
         inputs=inputs,
         neighbors=neighbors,
@@ -68,7 +69,7 @@ def audit(
         program=finding.program,
         function=mechanism.callable if isinstance(mechanism, BlackBox) else mechanism,
         sampled=finding.sampled,
-    )
+    ))  # fmt: skip
 
 
 def _name(mechanism: Any) -> str:

@@ -12,6 +12,9 @@ from dpest.evidence import Bound, Verdict
 ROUNDING = 1e-12
 """Relative slack of a comparison: a mechanism's parameters are doubles, and so is the claim."""
 
+_LEAST = 1e-9
+"""A probability that is this close to one says nothing exact about its complement."""
+
 
 class Measured(Protocol):
     """What a claim is held against: a report, or anything else with these bounds."""
@@ -45,6 +48,19 @@ class Claim(ABC):
     def bound(self, measured: Measured) -> Bound:
         """What is known about the measure."""
 
+    @abstractmethod
+    def shown(self, p: float, p_prime: float) -> float:
+        """How much of the measure an event of these probabilities shows."""
+
+    @property
+    def level(self) -> float | None:
+        """The loss above which outputs count against the claim, where it has one."""
+        return None
+
+    def excess(self) -> tuple[str, str]:
+        """What `shown` computes, in words and in Python; empty where that is no simple sum."""
+        return "", ""
+
     def verdict(self, measured: Measured) -> Verdict:
         """The verdict that the bounds give."""
         bound, slack = self.bound(measured), self.limit * (1 + ROUNDING)
@@ -73,6 +89,9 @@ class Pure(Claim):
     def bound(self, measured: Measured) -> Bound:
         return measured.bound
 
+    def shown(self, p: float, p_prime: float) -> float:
+        return _log_ratio(p, p_prime)
+
     def __str__(self) -> str:
         return f"{self.epsilon:g}-DP"
 
@@ -98,6 +117,16 @@ class Approx(Claim):
 
     def bound(self, measured: Measured) -> Bound:
         return measured.delta(self.epsilon)
+
+    def shown(self, p: float, p_prime: float) -> float:
+        return p - math.exp(self.epsilon) * p_prime
+
+    @property
+    def level(self) -> float:
+        return self.epsilon
+
+    def excess(self) -> tuple[str, str]:
+        return f"P - e^{self.epsilon:g} P'", f"p - math.exp({self.epsilon!r}) * p_prime"
 
     def __str__(self) -> str:
         return f"({self.epsilon:g}, {self.delta:g})-DP"
@@ -125,6 +154,9 @@ class Renyi(Claim):
     def bound(self, measured: Measured) -> Bound:
         return measured.renyi(self.alpha)
 
+    def shown(self, p: float, p_prime: float) -> float:
+        return _divergence(self.alpha, p, p_prime)
+
     def __str__(self) -> str:
         return f"({self.alpha:g}, {self.epsilon:g})-Rényi DP"
 
@@ -146,6 +178,9 @@ class ZCDP(Claim):
 
     def bound(self, measured: Measured) -> Bound:
         return measured.zcdp()
+
+    def shown(self, p: float, p_prime: float) -> float:
+        return _divergence(2.0, p, p_prime) / 2
 
     def __str__(self) -> str:
         return f"{self.rho:g}-zCDP"
@@ -179,6 +214,24 @@ def zcdp(rho: float) -> ZCDP:
 def as_claim(claim: float | Claim | None) -> Claim | None:
     """A claim given as a bare number means pure(number)."""
     return claim if claim is None or isinstance(claim, Claim) else pure(claim)
+
+
+def _log_ratio(p: float, q: float) -> float:
+    if p <= 0:
+        return -math.inf
+    return math.log(p / q) if q > 0 else math.inf
+
+
+def _divergence(alpha: float, p: float, q: float) -> float:
+    """The Rényi divergence between two coins that show heads with these probabilities."""
+    if min(1 - p, 1 - q) < _LEAST:  # too close to certain for the difference from one to be known
+        return 0.0
+    sides = [(p, q), (1 - p, 1 - q)]
+    if any(a > 0 and b <= 0 for a, b in sides):
+        return math.inf
+    logs = [math.log(a) + (alpha - 1) * math.log(a / b) for a, b in sides if a > 0]
+    top = max(logs)
+    return (top + math.log(sum(math.exp(one - top) for one in logs))) / (alpha - 1)
 
 
 def _at_least_zero(value: Any, name: str) -> float:

@@ -97,6 +97,10 @@ class Witness:
     """Whether events further out show any loss, however large."""
     test: str = ""
     """The event as a Python expression in `output`, arrays taken as lists."""
+    shows: str = ""
+    """What this says about the claim, where another measure than epsilon is claimed."""
+    excess: str = ""
+    """The same as a Python expression in the probabilities `p` and `p_prime`, where it is one."""
     counted: Counted | None = None
     """Where the event was counted in samples: the probabilities are frequencies, and the loss is
     at least `loss` at the stated confidence."""

@@ -12,7 +12,7 @@ import numpy as np
 
 
 class OneFloat(float):
-    """An input of one number; also answers x[0] and len(x)."""
+    """An input of one number; also answers x[0], len(x) and what a number of numpy does."""
 
     def __getitem__(self, key: int) -> float:
         return _only(self, key)
@@ -22,6 +22,9 @@ class OneFloat(float):
 
     def __iter__(self) -> Iterator[float]:
         return iter((float(self),))
+
+    def __getattr__(self, name: str) -> Any:
+        return _of_numpy(np.float64(self), name)
 
 
 class OneInt(int):
@@ -35,6 +38,16 @@ class OneInt(int):
 
     def __iter__(self) -> Iterator[int]:
         return iter((int(self),))
+
+    def __getattr__(self, name: str) -> Any:
+        return _of_numpy(np.int64(self), name)
+
+
+def _of_numpy(number: Any, name: str) -> Any:
+    """What a number of numpy has and one of Python has not, such as sum() and shape."""
+    if name.startswith("_") or not hasattr(number, name):
+        raise AttributeError(f"a number has no attribute {name!r}")
+    return getattr(number, name)
 
 
 def _only(value: Any, key: int) -> Any:

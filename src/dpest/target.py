@@ -42,6 +42,8 @@ def target_of(text: str) -> Target:
     entry = find(text) or _bug(text)
     if isinstance(entry, Target):
         return entry
+    if entry is None and text.endswith(".py"):
+        raise ValueError(f"name a function of the file as well: {text}::function")
     if entry is None:
         raise ValueError(
             f"unknown mechanism {text!r}: `dpest list` shows the {len(ENTRIES)} known ones, and "

@@ -26,7 +26,9 @@ ALLOWED = {
     "verify": {"numbers"},
     "zoo": {"inputs", "neighbors"},
     "audit": {"engines", "claims", "evidence", "inputs", "neighbors", "report"},
-    "curves": {"engines", "program", "numbers", "noise", "evidence", "inputs", "neighbors"},
+    "curves": {
+        "engines", "program", "numbers", "noise", "evidence", "inputs", "neighbors", "claims",
+    },
     "spec": {"inputs", "neighbors", "claims"},
     "target": {"inputs", "neighbors", "zoo"},
     "progress": set(),

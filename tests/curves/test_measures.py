@@ -126,3 +126,17 @@ def test_the_plot_draws_every_curve(double_exponential):
     figure = double_exponential.plot()
     assert len(figure.axes) == 3
     assert all(axes.lines for axes in figure.axes)
+
+
+def test_outcomes_too_rare_for_a_double_leave_the_curve_alone():
+    def gap(x, rng):
+        threshold = rng.laplace(scale=2.0)
+        for place, query in enumerate(x):
+            noisy = query + rng.laplace(scale=4.0)
+            if noisy >= threshold:
+                return {"index": place, "gap": noisy - threshold}
+        return {"index": None}
+
+    pair = dpest.pairs([([81920.0, -81920.0], [81921.0, -81921.0])])
+    report = dpest.audit(gap, dpest.reals(2), pair)
+    assert 0 < report.delta(0.1).lower <= report.delta(0.1).upper < 1

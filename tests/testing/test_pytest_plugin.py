@@ -147,7 +147,7 @@ def test_gaussian(x, rng):
         kind = claim.partition("(")[0]
         assert "refuted" in text(result)
         assert re.search(rf"- Or claim dpest\.{kind}\(.*that is computed", text(result))
-        assert re.search(r"x' = .*\n +.* is .*, and at most .* is claimed", text(result))
+        assert re.search(r"x' = .*\n.*P' = .*\n.*, and at most .* is claimed", text(result))
 
 
 @pytest.mark.parametrize(

@@ -112,3 +112,15 @@ def test_laws_of_normal_and_uniform_noise_have_no_finite_price():
     for law in (laws.Normal(TWO), laws.Uniform(TWO), laws.DiscreteGaussian(TWO)):
         assert law.shift_loss(fmpq(1)) == math.inf
         assert law.shift_loss(fmpq(0)) == 0
+
+
+def test_a_discrete_gaussian_has_mass_however_far_out():
+    from dpest.noise import DiscreteGaussian
+
+    law = DiscreteGaussian(fmpq(3))
+    k = np.array([100.0, 137.0, 138.0, 139.0, 200.0, 1e6])
+    tails = law.log_interval(k, np.full(len(k), np.inf))
+    steps = np.arange(400)
+    for one, tail in zip(k, tails, strict=True):
+        masses = law.log_density(one + steps)
+        assert tail == pytest.approx(np.logaddexp.reduce(masses), rel=1e-12)

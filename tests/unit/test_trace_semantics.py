@@ -180,3 +180,15 @@ def test_a_generator_or_coroutine_returns_no_output():
 def test_more_inputs_than_can_be_audited_are_refused_at_once():
     with pytest.raises(ValueError, match="at most 100000"):
         dpest.reals(99_999_999)
+
+
+def test_a_table_of_probabilities_is_looked_up_value_by_value():
+    def keep_or_change(x, rng):
+        names = ["red", "green", "blue"]
+        p = np.full(3, 0.2)
+        p[names.index(x)] = 0.6
+        return names[rng.choice(3, p=p)]
+
+    report = dpest.audit(keep_or_change, dpest.one_of("red", "green", "blue"), dpest.any_pair(), 2)
+    assert report.verdict == "holds"
+    assert report.upper == pytest.approx(math.log(3))

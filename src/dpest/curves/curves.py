@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Direction = Literal["both", "forward", "backward"]
 Measure = Callable[[LossLaw], Interval]
+_SAME = 1 - 1e-9
+"""Of values that agree to this share the first is taken."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +56,19 @@ class Side:
 
     pairs: tuple[LossPair, ...]
     status: Status
+    places: tuple[tuple[Any, Any], ...] = ()
+    """The inputs of the pairs, where these are known."""
 
     def composed(self, count: int, rounding: Rounding) -> Side:
         """The same pairs, each drawn so many times."""
-        return Side(tuple(pair.composed(count, rounding) for pair in self.pairs), self.status)
+        pairs = tuple(pair.composed(count, rounding) for pair in self.pairs)
+        return replace(self, pairs=pairs)
+
+    def directed(self) -> Iterator[tuple[LossPair, Any, Any]]:
+        """Every pair in either direction, with its inputs, the likelier one first."""
+        for pair, (x, y) in zip(self.pairs, self.places, strict=False):
+            yield LossPair(pair.forward, pair.forward), x, y
+            yield LossPair(pair.backward, pair.backward), y, x
 
     def worst(self, direction: Direction, measure: Measure, end: Literal[0, 1]) -> Array:
         """The largest value over all pairs: at least (0) or at most (1) so much."""
@@ -132,6 +143,15 @@ class Curves:
         shown = self.shown.composed(int(k), "low") if self.shown else None
         covering = tuple(side.composed(int(k), "high") for side in self.covering)
         return Curves(shown, covering, f"{k} runs: {self.scope}")
+
+    def worst_inputs(self, measure: Callable[[Any], Bound]) -> tuple[Any, Any] | None:
+        """The inputs that show most of a measure, the likelier one first."""
+        found = [
+            (measure(Curves(Side((pair,), "numeric"), (), "")).lower, x, y)
+            for pair, x, y in (self.shown.directed() if self.shown else ())
+        ]
+        most = max((value for value, _, _ in found), default=0.0)
+        return next(((x, y) for value, x, y in found if value >= most * _SAME), None)
 
     def to_pld(self, step: float = 1e-4) -> Any:
         """The same as dp_accounting's `PrivacyLossDistribution`, its losses rounded up to steps.

@@ -144,6 +144,8 @@ def _rounded(parts: Sequence[Part], rounding: Rounding) -> Sequence[Part]:
 
 def product(laws: Sequence[LossLaw], rounding: Rounding) -> LossLaw:
     """The law of independent outcomes: exact where all but one list their values."""
+    if not all(law.parts for law in laws):
+        return LossLaw(())
     listed, normal, others = ONE, ONE, []
     for law in sorted(laws, key=len):
         if law.is_listed and len(law) * len(listed) <= MAX_ATOMS:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpest.claims import Pure
 from dpest.curves.additive import worst_pair
 from dpest.curves.atoms import Atoms
 from dpest.curves.curves import Curves, LossPair, Side
@@ -16,13 +18,15 @@ from dpest.curves.law import LossLaw
 from dpest.curves.pair import loss_law
 from dpest.curves.pure import worst_of_pure
 from dpest.engines.exact import ExactLaw, OutOfReach
-from dpest.inputs import Inputs
+from dpest.inputs import Inputs, OneOf
 from dpest.neighbors import Neighbors, Pairs
 
 if TYPE_CHECKING:
     from dpest.program import Program
     from dpest.report.result import Report
 
+_NEARER = (0.0, 1 / 8)
+"""Shares of their distance from the middle of the domain that a witness's inputs are pulled to."""
 MAX_PAIRS = 1_000
 """More pairs than this are not enumerated."""
 
@@ -43,10 +47,11 @@ def curves_of(report: Report) -> Curves:
         shown = _event_side(report)
         seen = "lower bounds are those of the witness's event" if shown else "none from below"
         return Curves(shown, tuple(covering), f"{seen} ({reason}); {above}")
-    shown = _side(one.low for one in laws)
+    shown = replace(_side(one.low for one in laws), places=tuple(pairs))
     if complete:
         return Curves(shown, (_side(one.high for one in laws), *covering), complete)
-    seen = "lower bounds are those of the witness's inputs"
+    more = ", and nearer to the middle" if len(pairs) > 1 else ""
+    seen = f"lower bounds are those of the witness's inputs{more}"
     return Curves(shown, tuple(covering), f"{seen}; {above}")
 
 
@@ -87,7 +92,27 @@ def _pairs(report: Report) -> tuple[list[tuple[Any, Any]], str]:
         return listed, "over all neighbours: all pairs were tried"
     if report.witness is None:
         return [], ""
-    return [(inputs.give(report.witness.x), inputs.give(report.witness.x_prime))], ""
+    return list(_around(report, report.witness.x, report.witness.x_prime)), ""
+
+
+def _around(report: Report, x: Any, x_prime: Any) -> Iterator[tuple[Any, Any]]:
+    """The witness's inputs; where epsilon is not all that is asked, also nearer to the middle.
+
+    The largest loss is often one of outcomes that hardly ever happen.
+    """
+    inputs, neighbors = report.inputs, report.neighbors
+    yield inputs.give(x), inputs.give(x_prime)
+    if report.claim is None or isinstance(report.claim, Pure) or isinstance(inputs, OneOf):
+        return
+    low, high = inputs.bounds()
+    middle = (low + high) / 2 if math.isfinite(high - low) else 0.0
+    start, moved = (np.ravel(np.asarray(v, float)) for v in (x, x_prime))
+    for share in _NEARER:
+        near = np.round(middle + share * (start - middle))
+        pair = near, near + (moved - start)
+        inside = all(((v >= low) & (v <= high)).all() for v in pair)
+        if inside and neighbors.relates(*(v.tolist() for v in pair)):
+            yield inputs.give(pair[0]), inputs.give(pair[1])
 
 
 def _enumerated(

@@ -42,6 +42,8 @@ _SHOWN = 1e-6
 """Inputs far apart whose event shows less than this share short are passed over."""
 _FEW = 3
 """A witness against a claim is simplified if it changes more entries than this."""
+_LIKELY = 1e-3
+"""An event that happens less often is worth a likelier one, where that refutes the claim too."""
 _MARGIN = 1.01
 """By which factor the simplified witness must still exceed the claim."""
 
@@ -99,6 +101,8 @@ def losses_of_pairs(
     witness, loss = worst.witness(law, _enough(claimed)), worst.loss.loss
     if worst.loss.forward.status == "unbounded":
         bound = _bound_below(witness, math.inf)
+        if claimed is not None and claimed < witness.loss:
+            witness = worst.witness(law, claimed * _MARGIN)
         return Finding(bound, "exact", witness, notes=(_UNBOUNDED,), program=program)
     if (most := worst.loss.at_most) > loss:
         shown = _bound_below(witness, most)
@@ -219,12 +223,26 @@ def _searched(
             break
         other = _witness_of(search, nearer, claimed)
         best, found = (other, nearer) if other.loss > best.loss else (best, found)
-    if claimed is None or not claimed < found.loss.loss < math.inf or _changed(found) <= _FEW:
+    if claimed is None or not claimed < found.loss.loss:
         return best, best
-    simple = search.simplified(found, claimed * _MARGIN)
-    if _changed(simple) == _changed(found):
-        return best, best
-    return best, _witness_of(search, simple, claimed)
+    return best, _shown(search, found, best, claimed)
+
+
+def _shown(search: Search, found: Found, best: Witness, claimed: float) -> Witness:
+    """The witness against a claim that is the easiest to follow: likely events, few changes."""
+    needed = claimed * _MARGIN
+    if best.unbounded:
+        return WorstPair.found(found.x, found.x_prime, found.loss).witness(search.law, needed)
+    if best.loss == math.inf:
+        return best
+    rare = min(best.p, best.p_prime) < _LIKELY
+    simple = search.nearer(found, needed) if rare else found
+    if _changed(simple) > _FEW:
+        simple = search.simplified(simple, needed)
+    if simple is found:
+        return best
+    shown = _witness_of(search, simple, claimed)
+    return shown if shown.loss > claimed else best
 
 
 def _witness_of(search: Search, found: Found, claimed: float | None) -> Witness:

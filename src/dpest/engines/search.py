@@ -28,6 +28,8 @@ from dpest.neighbors import Neighbors
 Array = NDArray[Any]
 _PUSHES = (0.0, 8.0, 40.0)
 """How far inputs are pushed apart at first, in widths of the widest noise."""
+_NEARER = (0.0, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2)
+"""Shares of their distance from the middle that inputs are pulled back to."""
 _GROUPS = 10
 """So many groups of outcomes are looked at where code decides by the input."""
 _MAX_STEPS = 10
@@ -103,6 +105,16 @@ class Search:
     def _is_enough(self, loss: PairLoss, enough: float) -> bool:
         """Whether there is no need to look on: an impossible outcome may show infinity better."""
         return loss.impossible if loss.loss == math.inf else loss.loss >= enough
+
+    def nearer(self, found: Found, needed: float) -> Found:
+        """The pair nearer to the middle of the domain, where events are likelier, if still good."""
+        x, y = (np.asarray(v, float).ravel() for v in (found.x, found.x_prime))
+        for share in _NEARER:
+            centre = np.round(self._middle + share * (x - self._middle))
+            kept = self._kept(found, centre, centre + (y - x), needed)
+            if kept is not found:
+                return kept
+        return found
 
     def simplified(self, found: Found, needed: float) -> Found:
         """The pair with rounder numbers and fewer changed entries, at a loss still `needed`."""

@@ -164,5 +164,5 @@ def worst(report: Report) -> Iterator[str]:
     yield from lines[2:]
     if report.witness.loss == math.inf:
         yield "Under x' this never happens: whoever sees it knows that the input was not x'."
-    if not isinstance(report.claim, Pure | None):
+    if not isinstance(report.claim, Pure | None) and not report.witness.shows:
         yield "That is where the plain privacy loss shows; other measures weigh all outputs."

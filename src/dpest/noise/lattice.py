@@ -149,6 +149,8 @@ class DiscreteGaussian(Law):
     def _log_upper(self) -> Array:
         """log P(K >= k) for k = 0, 1, ..., reach."""
         masses = self.log_density(np.arange(self._reach + 1))
+        beyond = self._far_tail(np.array([self._reach + 1.0]))[0]
+        masses[-1] = np.logaddexp(masses[-1], beyond)
         return np.logaddexp.accumulate(masses[::-1])[::-1]
 
     def log_interval(self, low: Array, high: Array) -> Array:
@@ -172,7 +174,18 @@ class DiscreteGaussian(Law):
 
     def _tail(self, k: Array) -> Array:
         inside = k <= self._reach
-        return np.where(inside, self._log_upper[np.where(inside, k, 0).astype(int)], -np.inf)
+        tail = np.asarray(self._log_upper[np.where(inside, k, 0).astype(int)])
+        far = ~inside
+        return np.where(far, self._far_tail(np.where(far, k, np.inf)), tail)
+
+    def _far_tail(self, k: Array) -> Array:
+        """log P(K >= k) beyond the reach: the first mass times a sum that falls off fast."""
+        found = np.full(k.shape, -np.inf)
+        finite = np.isfinite(k)
+        steps = np.arange(math.ceil(to_float(self.sigma)) + 1)
+        fall = steps * (2 * k[finite][:, None] + steps) / (2 * to_float(self.sigma) ** 2)
+        found[finite] = self.log_density(k[finite]) + np.log(np.exp(-fall).sum(axis=-1))
+        return found
 
     def shift_loss(self, shift: fmpq) -> float:
         return 0.0 if shift == 0 else math.inf

@@ -12,9 +12,12 @@ from typing import Any
 
 from dpest.evidence import Witness
 
-_MOST_RUNS = 20_000_000
-_HITS = 2_000
+_MOST_RUNS = 2_000_000
+"""A loop in Python does so many within a minute, as a rule."""
+_HITS = 1_000
 """Enough hits for a frequency that is good to a few per cent."""
+_FEWEST_HITS = 50
+"""Fewer are not shown at all."""
 
 _HEAD = """\
 from __future__ import annotations
@@ -51,7 +54,10 @@ p = sum(happens({call}(x, rng{params})) for _ in range(runs)) / runs
 p_prime = sum(happens({call}(x_prime, rng{params})) for _ in range(runs)) / runs
 print("P =", p, "expected {p:.6g}")
 print("P' =", p_prime, "expected {p_prime:.6g}")
-print("ln(P/P') =", math.log(p / p_prime) if p_prime else "infinite: never seen under x'")
+print("ln(P/P') =", math.log(p / p_prime) if p and p_prime else "{unseen}")
+"""
+_EXCESS = """\
+print("{told}; here", {excess})
 """
 _TOO_RARE = """\
 
@@ -69,10 +75,14 @@ def snippet(mechanism: Callable[..., Any], params: Mapping[str, Any], witness: W
     name, source = _definition(mechanism)
     runs = _runs_needed(witness)
     template = _TAIL if runs is not None and witness.test else _TOO_RARE
+    if template is _TAIL and witness.excess:
+        template += _EXCESS
     head = re.sub(r"\n{4,}", "\n\n\n", _HEAD + source)
     return head + template.format(
         x=_array(witness.x), x_prime=_array(witness.x_prime), event=witness.event,
         test=witness.test, runs=runs or 0, call=name, p=witness.p, p_prime=witness.p_prime,
+        told=witness.shows, excess=witness.excess,
+        unseen="unknown: seen too rarely" if witness.p_prime else "infinite: never seen under x'",
         params="".join(f", {key}={value!r}" for key, value in params.items()),
     )  # fmt: skip
 
@@ -139,10 +149,14 @@ def _names(code: Any) -> Iterator[str]:
 
 
 def _runs_needed(witness: Witness) -> int | None:
+    """A round number of runs in which the event is seen often enough; None where it is too rare."""
     rarer = min(p for p in (witness.p, witness.p_prime) if p > 0) if witness.p > 0 else 0.0
-    if rarer <= 0 or _HITS / rarer > _MOST_RUNS:
+    if rarer * _MOST_RUNS < _FEWEST_HITS:
         return None
-    return max(10_000, 10 ** math.ceil(math.log10(_HITS / rarer)))
+    wanted = max(_HITS / rarer, 10_000.0)
+    decade = 10 ** math.floor(math.log10(wanted))
+    runs = next(step * decade for step in (1, 2, 5, 10) if step * decade >= wanted * (1 - 1e-9))
+    return min(runs, _MOST_RUNS)
 
 
 def _array(x: Any) -> str:

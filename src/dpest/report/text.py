@@ -89,8 +89,16 @@ def headline(report: Report) -> str:
     if report.verdict is Verdict.HOLDS:
         return f"The claim of {claim} holds{_looseness(claim, bound.upper)}."
     if report.verdict is Verdict.REFUTED:
-        return f"The claim of {claim} is refuted: {known(bound, claim.measure, below=True)}."
+        how = _confidence(report.witness)
+        return f"The claim of {claim} is refuted{how}: {known(bound, claim.measure, below=True)}."
     return f"The claim of {claim} is undecided: {known(bound, claim.measure)}."
+
+
+def _confidence(witness: Witness | None) -> str:
+    """How sure a verdict is that comes from samples."""
+    if witness is None or witness.counted is None:
+        return ""
+    return f" with {100 * witness.counted.confidence:g}% confidence"
 
 
 def subject(report: Report) -> str:
@@ -169,10 +177,12 @@ def _looseness(claim: Claim, upper: float) -> str:
 
 def _simpler(witness: Witness, bound: Bound) -> list[str]:
     """Why the inputs that are shown lose less than the bound says."""
-    if witness.unbounded or not max(witness.loss, 0) < bound.lower * (1 - _SAME) < math.inf:
+    if not max(witness.loss, 0) < bound.lower * (1 - _SAME) < math.inf or witness.shows:
         return []
+    if witness.unbounded:
+        return ["(events further out show more, and happen less; this one refutes the claim)"]
     return [
-        f"(the largest loss, {bound.lower:.6g}, needs inputs that differ in more entries; "
+        f"(the largest loss, {bound.lower:.6g}, needs other inputs; "
         "these are simpler and refute the claim all the same)"
     ]
 
@@ -186,10 +196,24 @@ def _witness(witness: Witness) -> list[str]:
 
 
 def _known(witness: Witness) -> list[str]:
-    return [
-        f"{witness.event}: P = {witness.p:.6g}, P' = {witness.p_prime:.6g}, "
-        f"ln(P/P') = {witness.loss:.6g}"
-    ]
+    p, p_prime = probabilities(witness)
+    found = [f"{witness.event}: P = {p}, P' = {p_prime}, ln(P/P') = {witness.loss:.6g}"]
+    return [*found, witness.shows] if witness.shows else found
+
+
+def probabilities(witness: Witness) -> tuple[str, str]:
+    """Both probabilities; one too small for a double as it was enclosed."""
+    balls = witness.balls or ("", "")
+    return _probability(witness.p, balls[0]), _probability(witness.p_prime, balls[1])
+
+
+def _probability(value: float, ball: str) -> str:
+    """Six digits; of a ball where the double has become zero and the ball is not."""
+    middle = ball.strip("[]").partition(" +/-")[0]
+    number, _, exponent = middle.partition("e")
+    if value > 0 or not exponent:
+        return f"{value:.6g}"
+    return f"{float(number):.6g}e{int(exponent)}"
 
 
 def _counted(witness: Witness, counted: Counted) -> list[str]:

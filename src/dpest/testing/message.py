@@ -6,13 +6,11 @@ import inspect
 import math
 import textwrap
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpest.claims import ZCDP, Approx, Claim, Pure, Renyi
 from dpest.evidence import Verdict
-from dpest.neighbors import pairs
 from dpest.report import text
 from dpest.report.result import Report
 from dpest.testing.mend import Growth, noise_needed
@@ -83,24 +81,15 @@ def _refuted(report: Report) -> Iterator[str]:
         yield ""
     yield "What to change:"
     yield from _indented(f"- {change}" for change in changes(report))
-    if isinstance(report.claim, Pure):
+    if shown:
         yield from _snippet(report)
 
 
 def _shown(report: Report) -> Iterator[str]:
-    """The witness; for a claim of another measure, the measure at the inputs of the witness."""
-    if report.witness is None:
-        return
-    if isinstance(report.claim, Pure):
+    """The witness, where it speaks against what is claimed."""
+    witness = report.witness
+    if witness is not None and (isinstance(report.claim, Pure) or witness.shows):
         yield from text.outline(report).named("witness")
-        return
-    claim, x, x_prime = report.claim, report.witness.x, report.witness.x_prime
-    assert claim is not None
-    found = claim.bound(replace(report, neighbors=pairs([(x, x_prime)])))
-    if found.lower > claim.limit and found.lower_status != "none":
-        yield f"x  = {text.vector(x)}"
-        yield f"x' = {text.vector(x_prime)}"
-        yield f"{claim.measure} is {found}, and at most {claim.limit:g} is claimed"
 
 
 def _undecided(report: Report) -> Iterator[str]:
@@ -148,9 +137,19 @@ def _weaker(report: Report) -> str:
     assert report.claim is not None
     bound = report.claim.bound(report)
     if bound.upper_status == "none" or math.isinf(bound.upper):
-        return ""
+        return _with_delta(report) if isinstance(report.claim, Pure) else ""
     how = "proved" if bound.upper_status == "proved" else "computed in floating point"
     return f"{_spelled(report.claim, _above(bound.upper))}: that is {how}"
+
+
+def _with_delta(report: Report) -> str:
+    """The claim with a delta that holds, where no epsilon alone is known to."""
+    assert isinstance(report.claim, Pure)
+    bound = report.delta(report.claim.epsilon) if report.program else None
+    if bound is None or bound.upper_status == "none" or not 0 < bound.upper < 1:
+        return ""
+    weaker = _spelled(Approx(report.claim.epsilon, bound.upper), _above(bound.upper))
+    return f"{weaker}, which allows a delta: that is computed in floating point"
 
 
 def _spelled(claim: Claim, limit: str) -> str:
@@ -168,7 +167,7 @@ def _spelled(claim: Claim, limit: str) -> str:
 def _more_noise(growth: Growth) -> str:
     lines = ", ".join(map(str, growth.lines))
     where = f" in line{'s' if len(growth.lines) > 1 else ''} {lines}" if lines else ""
-    noise = " and ".join(growth.laws)
+    noise = " and ".join(growth.laws).replace("_", " ")
     return f"Multiply the scale of the {noise} noise{where} by {growth.factor:g}"
 
 

@@ -130,10 +130,19 @@ def exponential(value: Any) -> Any:
 
 
 def settled(weights: Sequence[Any]) -> list[Any]:
-    """The weights as plain numbers where all of them are exponentials of constants."""
+    """The weights as plain numbers where they are constants, or exponentials of constants."""
     if all(isinstance(weight, Weight) and weight.is_constant for weight in weights):
         return [weight.number for weight in weights]
-    return list(weights)
+    if any(isinstance(weight, Weight) for weight in weights):
+        return list(weights)
+    return [_plain(weight) for weight in weights]
+
+
+def _plain(weight: Any) -> Any:
+    """The number behind a symbol that is one, as in an array that was filled while tracing."""
+    if isinstance(weight, Symbol) and weight.value.is_constant:
+        return weight.value.const
+    return weight
 
 
 def scores(weights: Sequence[Any]) -> list[Symbol]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flint import arb, fmpq
@@ -18,6 +18,8 @@ from dpest.verify.reach import Form, Moves, Neighborhood
 from dpest.verify.shift import shift_price
 
 MANY = 4
+LONG = 24
+"""What takes more characters is not read to its end."""
 
 
 def alignment_sentences(
@@ -32,7 +34,8 @@ def alignment_sentences(
     listed, total = _shift_lines(model, found.near, found.changes)
     lines += listed
     if found.radius is None and found.price < total:
-        lines.append(f"no single d makes all of them dearest: together they cost {found.price};")
+        cost = said(found.price)
+        lines.append(f"no single d makes all of them dearest: together they cost {cost};")
     if found.corners:
         lines.append("every d is a mixture of corners, and the same mixture of shifts serves it.")
     if found.radius is not None:
@@ -41,10 +44,23 @@ def alignment_sentences(
         lines.append(f"No entry can change by more than {shown(found.within)}: then others do.")
     assumed = "" if coverage == PROVED else ", and that the paths are disjoint and cover everything"
     lines.append(
-        f"No path costs more than {found.price}, so the privacy loss is at most {found.price} "
-        f"({float(found.price):.9g}), given that the draws are independent{assumed}."
+        f"No path costs more than {found.price}, so the privacy loss is at most "
+        f"{_again(found.price)}, given that the draws are independent{assumed}."
     )
     return lines
+
+
+def _again(price: Price, named: str = "that") -> str:
+    """A price that was just `named`, also as a decimal where it is not one."""
+    exact, decimal = str(price), f"{float(price):.9g}"
+    if exact.removeprefix("~") == decimal:
+        return exact
+    return f"{exact} ({decimal})" if len(exact) <= LONG else f"{named}, about {decimal}"
+
+
+def said(price: Price) -> str:
+    """A price in the middle of a sentence: exact, unless that is too long to be read."""
+    return str(price) if len(str(price)) <= LONG else f"about {float(price):.9g}"
 
 
 def _count(number: int, name: str) -> str:
@@ -82,15 +98,16 @@ def _shift_lines(
         j, price = members[0]
         shift = form_text(model, changes[j])
         if len(members) == 1:
-            lines.append(f"shift {name} by {shift} (cost at most {price});")
+            lines.append(f"shift {name} by {shift} (cost at most {said(price)});")
         else:
             total = sum_of(p for _, p in members)
             shifts = [form_text(model, changes[k]) for k, _ in members[:MANY]]
             distinct = list(dict.fromkeys(shifts))
             more = ", ..." if len(members) > MANY and len(distinct) > 1 else ""
+            cost = f"cost at most {said(price)} each, {said(total)} together"
             lines.append(
                 f"shift the {len(members)} draws {_line_of(model.noise[j])}by "
-                f"{', '.join(distinct)}{more} (cost at most {price} each, {total} together);"
+                f"{', '.join(distinct)}{more} ({cost});"
             )
     lines.append("shift no other noise;" if changes else "shift no noise;")
     for name, by in (("extremes that stay between constants", False),
@@ -112,28 +129,59 @@ def _pattern(form: Form) -> str:
     return f"{form.const} {numbers}"
 
 
+def kind(draw: Draw) -> str:
+    """The name of the law in words."""
+    return draw.law.replace("_", " ")
+
+
 def _line_of(draw: Draw) -> str:
-    return f"of {draw.law} noise (line {draw.line}) " if draw.line else f"of {draw.law} noise "
+    return f"of {kind(draw)} noise (line {draw.line}) " if draw.line else f"of {kind(draw)} noise "
 
 
 def _name(draw: Draw) -> str:
-    return f"the {draw.law} noise" + (f" (line {draw.line})" if draw.line else "")
+    return f"the {kind(draw)} noise" + (f" (line {draw.line})" if draw.line else "")
 
 
 def form_text(model: Model, form: Form) -> str:
-    """A shift as a sum, in words."""
+    """How far a draw is shifted, in terms of what changes in the mechanism."""
     parts = [_term(c, f"d[{i}]") for i, c in form.d.items()]
-    alike: dict[tuple[fmpq, str], list[int]] = {}
+    alike: dict[fmpq, list[str]] = {}
     for z, c in form.delta.items():
-        name = "picked number" if model.extremes[z].by else "extreme"
-        alike.setdefault((c, name), []).append(z)
-    for (c, name), found in alike.items():
-        if len(found) > 2:
-            parts.append(_term(c, f"the moves of {len(found)} {name}s"))
-        else:
-            parts += [_term(c, f"the move of {name} {z}") for z in found]
+        alike.setdefault(c, []).append(extreme_text(model, z))
+    parts += [_term(c, _changes(names)) for c, names in alike.items()]
     if form.const != 0 or not parts:
         parts.insert(0, shown(form.const) if parts else _signed(form.const))
+    return " + ".join(parts).replace("+ -", "- ")
+
+
+def _changes(names: Sequence[str]) -> str:
+    """The changes of some extremes, all of them added."""
+    if len(names) == 1:
+        return f"(the change of {names[0]})"
+    return f"(the changes of {names[0]} and {len(names) - 1} more like it)"
+
+
+def extreme_text(model: Model, number: int) -> str:
+    """What an extreme is, in terms of the input where that is short."""
+    extreme = model.extremes[number]
+    if extreme.rank is None:
+        return "a number that the input picks"
+    size = len(extreme.of)
+    name = {0: "min", size - 1: "max"}.get(extreme.rank, "")
+    text = f"{name}({', '.join(_line_text(model, k) for k in extreme.of)})"
+    if name and len(text) <= LONG + LONG:
+        return text
+    place = {"min": "the smallest", "max": "the largest"}.get(name, f"number {extreme.rank + 1}")
+    return f"{place} of {size} numbers"
+
+
+def _line_text(model: Model, number: int) -> str:
+    line = model.lines[number]
+    parts = [_term(c, f"x[{i}]") for i, c in line.inputs.items()]
+    parts += [_term(c, "noise") for c in line.noise.values()]
+    parts += [_term(c, extreme_text(model, z)) for z, c in line.extremes.items()]
+    if line.const != 0 or not parts:
+        parts.append(shown(line.const))
     return " + ".join(parts).replace("+ -", "- ")
 
 
@@ -165,8 +213,8 @@ def finite_sentences(
         "probabilities.",
         f"Among the {len(pairs)} pairs of neighbours the largest ratio is that of {names[one]} "
         f"against {names[other]}: the product over the parts of their largest ratios.",
-        f"So the privacy loss is at most {price} ({float(price):.9g}), given that the draws are "
-        "independent.",
+        f"So the privacy loss is at most {_again(price, 'its logarithm')}, given that the draws "
+        "are independent.",
     ]
 
 

@@ -285,9 +285,27 @@ def event_of(
         _best_part(law, component, extreme, x, x_prime, enough, atoms)
         for component, extreme in zip(loss.group.components, loss.extremes, strict=True)
     )
+    return event_from(law, loss.group, parts, (x, x_prime))
+
+
+def forms_of(law: ExactLaw, loss: DirectedLoss, inputs: Sequence[Any]) -> tuple[Part, ...]:
+    """The form of the worst outcome, whatever it releases."""
+    if loss.group is None:
+        return ()
+    atoms = _atoms(law, loss.group, inputs)
+    return tuple(
+        Part(component, extreme.key, (), _on_lattice(extreme, component, atoms))
+        for component, extreme in zip(loss.group.components, loss.extremes, strict=True)
+    )
+
+
+def event_from(
+    law: ExactLaw, group: Group, parts: tuple[Part, ...], inputs: Sequence[Any]
+) -> Event:
+    """The event that all of these parts of an outcome occur."""
     forms = {group.skeleton for group in law.groups}
-    excluded = tuple(_single_values(parts, atoms))
-    return Event(loss.group, parts, len(forms) == 1, excluded)
+    excluded = tuple(_single_values(parts, _atoms(law, group, inputs)))
+    return Event(group, parts, len(forms) == 1, excluded)
 
 
 Atoms = dict[int, set[fmpq]]

@@ -246,11 +246,12 @@ def why_not(model: Model, part: Part) -> str:
     for j in noise:
         draw = model.noise[j]
         line = "" if draw.line is None else f" of line {draw.line}"
+        kind = draw.law.replace("_", " ")
         if draw.law not in EITHER_WAY | UPWARD:
-            return f"no shift of the {draw.law} noise{line} has a finite price"
+            return f"no shift of the {kind} noise{line} has a finite price"
         if draw.law in UPWARD:
             return (
-                f"the {draw.law} noise{line} has an edge and can only be shifted upward, which "
+                f"the {kind} noise{line} has an edge and can only be shifted upward, which "
                 "is not enough"
             )
     return f"no shift of the noise keeps what a path {where} about {names} for every neighbour"

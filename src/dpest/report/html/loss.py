@@ -82,7 +82,8 @@ def _forms(found: Losses) -> Markup:
     ]  # fmt: skip
     what = "independent part of the output" if found.parts else "form of output"
     more = found.all_forms - len(shown)
-    rest = f"; {more} more have smaller losses or none" if more > 0 else ""
+    verb = "has a smaller loss" if more == 1 else "have smaller losses"
+    rest = f"; {more} more {verb} or none" if more > 0 else ""
     added = "; the losses of all parts add up" if found.parts and found.all_forms > 1 else ""
     return table(
         f"The least and the largest loss of every {what}{rest}{added}",

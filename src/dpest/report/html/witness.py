@@ -36,6 +36,7 @@ def witness_section(report: Report) -> Section:
         _inputs(witness),
         element("p", element("strong", "Event: "), witness.event, ".", class_="event"),
         _probabilities(witness),
+        _shown(witness),
         element("p", _trust(witness), class_="quiet"),
     )  # fmt: skip
 
@@ -106,8 +107,10 @@ def _ends(low: float, high: float, axis: Axis) -> Content:
 
 def _probabilities(witness: Witness) -> Markup:
     balls = witness.balls or ("", "")
+    digits = 4 if witness.counted else 8
     rows: list[Sequence[Content]] = [
-        (name, _meter(share), _probability(p, ball), element("code", ball) if ball else "")
+        (name, _meter(share), _probability(p, ball) if ball else number(p, digits),
+         element("code", ball) if ball else "")
         for name, share, p, ball in (
             ("under x", 1.0, witness.p, balls[0]),
             ("under x′", _relative(witness), witness.p_prime, balls[1]),
@@ -119,6 +122,12 @@ def _probabilities(witness: Witness) -> Markup:
     if witness.balls is None:
         header, rows = header[:-1], [row[:-1] for row in rows]
     return table("How likely the event is", header, rows, (2,), "plain")
+
+
+def _shown(witness: Witness) -> Content:
+    """What the event says about the claim, where another measure than epsilon is claimed."""
+    told = witness.shows
+    return element("p", f"{told[:1].upper()}{told[1:]}.") if told else ""
 
 
 def _relative(witness: Witness) -> float:
