@@ -66,6 +66,14 @@ def test_the_worst_pair_is_the_worst_of_all_pairs():
     assert worst_pair(params, candidates).epsilon == pytest.approx(max(losses))
 
 
+def test_a_pair_is_sought_in_every_cohort_though_its_hashes_collide_in_the_first():
+    params = Params(8, 2, 3, 0.25, 0.25, 0.75)
+    bits = np.array([[0, 0, 8, 9, 16, 16], [7, 7, 14, 15, 16, 16]], dtype=np.int32)
+    worst = worst_pair(params, Candidates(("a", "b"), bits))
+    assert (worst.cohort, worst.distance) == (1, 4)
+    assert worst.epsilon == pytest.approx(params.eps_1)
+
+
 def test_no_permanent_response_gives_everything_away_in_the_end():
     params = Params(16, 2, 1, 0.0, 0.25, 0.75)
     candidates = Candidates.hashed(["a", "b"], params)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
@@ -42,14 +42,15 @@ def value_batches(lines: TextIO, name: str) -> Iterator[ValueBatch]:
         found = ",".join(header or [])[:80]
         raise RapporError(f"{name} must start with client,cohort,value or client,value: {found!r}")
     try:
-        while rows := list(_rows(islice(reader, _BATCH), len(header), name, reader)):
+        filled = _rows(reader, len(header), name)
+        while rows := list(islice(filled, _BATCH)):
             yield _batch(rows, f"{name}, near line {reader.line_num}")
     except csv.Error as error:
         raise RapporError(f"{name}, line {reader.line_num}: {error}") from None
 
 
-def _rows(rows: Iterable[list[str]], width: int, name: str, reader: Any) -> Iterator[list[str]]:
-    for row in rows:
+def _rows(reader: Any, width: int, name: str) -> Iterator[list[str]]:
+    for row in reader:
         if len(row) == width:
             yield row
         elif row:
@@ -87,7 +88,7 @@ class Fleet:
         self._key = _key(secret_file, scheme)
         self._candidates = None if map_file is None else Candidates.read(map_file, params)
         self._words = SecureWords()
-        if self._candidates:
+        if self._candidates is not None:
             self._table = self._candidates.packed_filters(params)
             self._numbers = {name: i for i, name in enumerate(self._candidates.strings)}
 
