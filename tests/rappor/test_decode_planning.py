@@ -118,6 +118,26 @@ def test_privacy_refuses_what_it_does_not_know():
         worst_pair(params, candidates.subset([0]))
 
 
+def test_the_audit_takes_the_bits_of_a_map_that_no_scheme_explains():
+    params = Params(8, 2, 2, 0.25, 0.25, 0.75)
+    for candidates in (
+        Candidates.fixed(["red", "green"], params),
+        Candidates.hashed(["red", "green"], params, salt="pepper"),
+    ):
+        loss = pair_loss(params, candidates, "red", "green")
+        audit = audited(params, "red", "green", cohort=loss.cohort, candidates=candidates)
+        assert audit.lower == pytest.approx(loss.epsilon)
+    salted = audited(params, "red", "green", cohort=loss.cohort, salt="pepper")
+    assert salted.lower == pytest.approx(loss.epsilon)
+
+
+def test_no_share_is_promised_that_nobody_may_have():
+    advice = advise(20, 10, 0.05)
+    assert advice.best.prediction.limit == pytest.approx(1 - 0.5**0.1)
+    assert not advice.best.meets_goal
+    assert "none" in advise(0.01, 1000, 0.05).to_table()
+
+
 def test_one_hash_and_even_odds_win_at_fixed_epsilon():
     advice = advise(2, 1e6, 0.01)
     best = advice.best.params

@@ -129,33 +129,53 @@ def audited(
     *,
     cohort: int = 0,
     scheme: str = "dpest",
+    salt: str = "",
+    candidates: Candidates | None = None,
     reports: int = 1,
 ) -> Any:
     """The same loss by `dpest.audit` of the encoder: a report whose bounds enclose `pair_loss`.
 
-    The two values are the only pair of neighbours.
+    The two values are the only pair of neighbours. The bits that they set are those of `candidates`
+    if given, else those that the encoder finds by hashing.
     """
     dpest: Any = import_module("dpest")
+    chosen = None
+    if candidates is not None:
+        chosen = candidates.subset([_index(candidates, name) for name in (first, second)])
+    mechanism = reporter(
+        params, cohort=cohort, scheme=scheme, salt=salt, candidates=chosen, reports=reports
+    )
     return dpest.audit(
-        reporter(params, cohort=cohort, scheme=scheme, reports=reports),
+        mechanism,
         inputs=dpest.one_of(first, second),
         neighbors=dpest.pairs([(first, second)]),
     )
 
 
-def reporter(params: Params, *, cohort: int = 0, scheme: str = "dpest", reports: int = 1) -> Any:
+def reporter(
+    params: Params,
+    *,
+    cohort: int = 0,
+    scheme: str = "dpest",
+    salt: str = "",
+    candidates: Candidates | None = None,
+    reports: int = 1,
+) -> Any:
     """A mechanism `f(value, rng)` that reports a value so many times as the client does.
 
-    It hashes with the client's own `Encoder.bloom`, takes the permanent response once and an
-    instantaneous response to it for every report, all from `rng`.
+    It hashes with the client's own `Encoder.bloom` or looks the value up among `candidates`, takes
+    the permanent response once and an instantaneous response to it for every report, all from
+    `rng`.
     """
     from dpest.rappor.client import Encoder
 
-    encoder = Encoder(params, bytes(64), cohort=cohort, scheme=scheme)
+    bloom_of: Any = Encoder(params, bytes(64), cohort=cohort, scheme=scheme, salt=salt).bloom
+    if candidates is not None:
+        bloom_of = _filters(candidates, params, cohort).__getitem__
     k, forget = params.k, params.f / 2
 
     def report(value: str, rng: np.random.Generator) -> list[Any]:
-        bloom = encoder.bloom(value)
+        bloom = bloom_of(value)
         rates = [1 - forget if bloom >> i & 1 else forget for i in range(k)]
         permanent = rng.random(size=k) < np.array(rates)
         return [
@@ -164,3 +184,10 @@ def reporter(params: Params, *, cohort: int = 0, scheme: str = "dpest", reports:
         ]
 
     return report
+
+
+def _filters(candidates: Candidates, params: Params, cohort: int) -> dict[str, int]:
+    """The filter of each candidate in a cohort."""
+    packed = candidates.packed_filters(params)[:, cohort]
+    filters = [int.from_bytes(row.tobytes(), "little") for row in packed]
+    return dict(zip(candidates.strings, filters, strict=True))
