@@ -49,7 +49,9 @@ class Cell(NamedTuple):
 class Association:
     """The joint distribution of several variables and a test that they are independent.
 
-    `proportion` has an axis per variable. `statistic` is chi-square with `degrees` degrees of
+    `proportion` has an axis per variable; it is the most likely one that is nowhere negative, while
+    the errors and intervals are those of an estimate without this constraint, stretched where they
+    would not hold the proportion. `statistic` is chi-square with `degrees` degrees of
     freedom if the variables are independent; `p_value` is the chance of one as large.
     """
 
@@ -140,6 +142,7 @@ def associate(
     estimate, covariance, _ = neighbourhood(joint, shares)
     std_error = np.sqrt(np.maximum(np.diag(covariance), 0))
     low, high = share_intervals(estimate, std_error)
+    low, high = np.minimum(low, shares), np.maximum(high, shares)
     statistic, degrees, p_value = _independence(likelihoods)
     return Association(
         tuple(variable.name for variable in variables), tuple(map(tuple, categories)),
