@@ -154,6 +154,8 @@ def test_privacy_tells_worst_pairs(files, capsys):
     assert pair["audited"] == pytest.approx(pair["epsilon"])
     rappor("privacy", *given, "--json")
     assert json.loads(capsys.readouterr().out)["worst_pair"]["1"]["distance"] == 4
+    with pytest.raises(ValueError, match="give --pair A B"):
+        rappor("privacy", *given, "--audit")
     with pytest.raises(ValueError, match="give --map"):
         rappor("privacy", "--params", files / "params.csv", "--pair", "v1", "v2")
 

@@ -1,6 +1,7 @@
 """Counting: right, additive, resumable, on one machine, a cluster or a database."""
 
 import csv
+import gzip
 import io
 import json
 import os
@@ -292,3 +293,30 @@ def test_the_sql_is_plain(tmp_path):
     assert "SUM(CASE WHEN bits0 < 0 THEN 1 ELSE 0 END) AS bit63" in text
     assert "SUM(CASE WHEN (bits1 & 1) <> 0 THEN 1 ELSE 0 END) AS bit64" in text
     assert len(list(csv.reader([text.splitlines()[0]]))) == 1
+
+
+@pytest.mark.parametrize("size", [100, 1 << 23])
+def test_a_packed_file_counts_like_the_file_itself(tmp_path, monkeypatch, size):
+    monkeypatch.setattr(google_csv, "_CHUNK_BYTES", size)
+    reports, plain = _reports(PARAMS, 500), tmp_path / "reports.csv"
+    write_reports(plain, reports, PARAMS)
+    lines = plain.read_text().splitlines(keepends=True)
+    lines.insert(300, "garbage\n")
+    plain.write_text("".join(lines))
+    packed_file = tmp_path / "reports.csv.gz"
+    packed_file.write_bytes(gzip.compress(plain.read_bytes()))
+    tally = count_files([packed_file], PARAMS, checkpoint=tmp_path / "done.json")
+    assert tally.counts == count(reports, PARAMS)
+    again = count_files([packed_file], PARAMS, checkpoint=tmp_path / "done.json")
+    for found in (tally, again):
+        assert found.named == [f"{packed_file}, line 301: 1 fields where 5 were expected"]
+    packed_file.write_bytes(packed_file.read_bytes()[:-50])
+    with pytest.raises(RapporError, match="cannot unpack"):
+        count_files([packed_file], PARAMS)
+    with pytest.raises(RapporError, match=r"only \.csv files"):
+        count_files([packed_file.rename(tmp_path / "reports.bin.gz")], PARAMS)
+
+
+def test_counts_too_large_for_any_machine_are_refused():
+    with pytest.raises(RapporError, match="whole numbers"):
+        Counts.read(io.StringIO("99999999999999999999,1\n"), Params(1, 1, 1, 0.5, 0.25, 0.75))

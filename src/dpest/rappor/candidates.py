@@ -16,6 +16,7 @@ from dpest.rappor.hashing import positions_table
 from dpest.rappor.params import Params
 from dpest.rappor.reports import byte_width
 from dpest.rappor.wire.quoting import quoted
+from dpest.rappor.wire.streams import reading
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
@@ -102,9 +103,12 @@ class Candidates:
 
     @classmethod
     def read(cls, path: str | Path, params: Params) -> Candidates:
-        """Read a map.csv: a string, then h * m bits from 1, some of which may be blank."""
+        """Read a map.csv: a string, then h * m bits from 1, some of which may be blank.
+
+        `-` is standard input.
+        """
         try:
-            with open(path, newline="", encoding="utf-8-sig") as lines:
+            with reading(str(path)) as lines:
                 return cls._parse(lines, params, str(path))
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise RapporError(f"cannot read the map in {path}: {error}") from None

@@ -9,7 +9,6 @@ A client's secret is derived from its name and --secret-file; the name alone pro
 from __future__ import annotations
 
 import argparse
-import sys
 
 from dpest.rappor.commands.arguments import add_file, add_output, add_params, add_scheme
 from dpest.rappor.commands.progress import Progress
@@ -32,12 +31,12 @@ def run(args: argparse.Namespace) -> None:
     from dpest.rappor.client.values import Fleet, value_batches
     from dpest.rappor.wire import open_writer
     from dpest.rappor.wire.google_csv import StreamWriter
-    from dpest.rappor.wire.streams import reading
+    from dpest.rappor.wire.streams import reading, standard_output
 
     params = Params.read(args.params)
     fleet = Fleet(params, args.scheme, args.salt, args.metric, args.secret_file, args.map)
     progress = Progress("encoded", "values")
-    writer = open_writer(args.output, params) if args.output else StreamWriter(sys.stdout)
+    writer = open_writer(args.output, params) if args.output else StreamWriter(standard_output())
     try:
         with reading(args.values) as lines:
             for batch in value_batches(lines, args.values):
