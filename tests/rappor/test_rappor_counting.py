@@ -27,6 +27,7 @@ from dpest.rappor import (
     write_reports,
 )
 from dpest.rappor.counting import files as counting
+from dpest.rappor.wire import files as wire
 from dpest.rappor.wire import google_csv, packed, parquet
 
 VECTORS = json.loads((Path(__file__).parents[1] / "data/rappor/vectors.json").read_text())
@@ -290,9 +291,43 @@ def test_wrong_use_is_told_in_a_sentence(tmp_path):
 
 def test_the_sql_is_plain(tmp_path):
     text = counting_sql(Params(65, 2, 5, 0.5, 0.25, 0.75), "reports")
-    assert "SUM(CASE WHEN bits0 < 0 THEN 1 ELSE 0 END) AS bit63" in text
+    assert "WHEN bits0 < 0 OR bits0 > 9223372036854775807 THEN 1 ELSE 0 END) AS bit63" in text
     assert "SUM(CASE WHEN (bits1 & 1) <> 0 THEN 1 ELSE 0 END) AS bit64" in text
     assert len(list(csv.reader([text.splitlines()[0]]))) == 1
+
+
+@pytest.mark.parametrize("k", [20, 64, 70, 128])
+@pytest.mark.parametrize("kind", ["BIGINT", "UBIGINT"])
+def test_sql_leaves_out_the_records_that_count_leaves_out(tmp_path, k, kind):
+    params = Params(k, 2, 5, 0.5, 0.25, 0.75)
+    write_reports(tmp_path / "good.parquet", _reports(params, 400), params)
+    names = parquet.columns(k)
+    zeros, missing = ", 0" * len(names), ", NULL" * len(names)
+    with duckdb.connect() as connection:
+        modulus = "CASE WHEN {0} < 0 THEN {0}::HUGEINT + 18446744073709551616 ELSE {0} END"
+        chosen = "{0}" if kind == "BIGINT" else modulus
+        words = ", ".join(f"({chosen.format(name)})::{kind} AS {name}" for name in names)
+        source = f"read_parquet('{tmp_path / 'good.parquet'}')"
+        connection.execute(f"CREATE TABLE t AS SELECT cohort, {words} FROM {source}")
+        connection.execute(f"INSERT INTO t VALUES (5{zeros}), (-1{zeros}), (NULL{zeros})")
+        connection.execute(f"INSERT INTO t VALUES (1{missing}), (2{zeros[3:]}, {1 << 62})")
+        connection.execute(f"COPY t TO '{tmp_path / 'mixed.parquet'}' (FORMAT parquet)")
+        rows = connection.execute(counting_sql(params, "t")).fetchall()
+    tally = count_files([tmp_path / "mixed.parquet"], params)
+    assert tally.bad == (5 if k % 64 else 4)
+    assert Counts.from_rows(rows, params) == tally.counts
+
+
+@pytest.mark.parametrize("suffix", [".bin", ".parquet"])
+def test_wide_reports_are_cut_into_chunks_that_fit_the_memory(tmp_path, suffix):
+    params = Params(1 << 14, 2, 2, 0.5, 0.25, 0.75)
+    one = _reports(params, 100)
+    write_reports(tmp_path / f"wide{suffix}", (one for _ in range(100)), params)
+    parts = wire.chunks(tmp_path / f"wide{suffix}")
+    assert [part.stop - part.start for part in parts] == [8192, 1808]
+    hundred = count(one, params)
+    counts = count_files([tmp_path / f"wide{suffix}"], params, jobs=1).counts
+    assert counts == Counts(100 * hundred.N, 100 * hundred.ones)
 
 
 @pytest.mark.parametrize("size", [100, 1 << 23])

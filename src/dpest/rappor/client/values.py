@@ -20,7 +20,7 @@ from dpest.rappor.errors import RapporError
 from dpest.rappor.params import Params
 from dpest.rappor.reports import Reports
 
-_BATCH = 1 << 16
+LARGEST_BATCH = 1 << 16
 _WITH_COHORT, _WITHOUT = ["client", "cohort", "value"], ["client", "value"]
 _SECRET_BYTES = 48
 
@@ -34,7 +34,7 @@ class ValueBatch:
     values: list[str]
 
 
-def value_batches(lines: TextIO, name: str) -> Iterator[ValueBatch]:
+def value_batches(lines: TextIO, name: str, size: int = LARGEST_BATCH) -> Iterator[ValueBatch]:
     """The rows of a CSV with columns client,cohort,value or client,value; a bad row is refused."""
     reader = csv.reader(lines)
     header = next(reader, None)
@@ -43,7 +43,7 @@ def value_batches(lines: TextIO, name: str) -> Iterator[ValueBatch]:
         raise RapporError(f"{name} must start with client,cohort,value or client,value: {found!r}")
     try:
         filled = _rows(reader, len(header), name)
-        while rows := list(islice(filled, _BATCH)):
+        while rows := list(islice(filled, size)):
             yield _batch(rows, f"{name}, near line {reader.line_num}")
     except csv.Error as error:
         raise RapporError(f"{name}, line {reader.line_num}: {error}") from None

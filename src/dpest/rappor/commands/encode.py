@@ -28,18 +28,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Write a report per value."""
-    from dpest.rappor.client.values import Fleet, value_batches
+    from dpest.rappor.client.values import LARGEST_BATCH, Fleet, value_batches
+    from dpest.rappor.reports import batch_size
     from dpest.rappor.wire import open_writer
     from dpest.rappor.wire.google_csv import StreamWriter
     from dpest.rappor.wire.streams import reading, standard_output
 
     params = Params.read(args.params)
     fleet = Fleet(params, args.scheme, args.salt, args.metric, args.secret_file, args.map)
-    progress = Progress("encoded", "values")
+    progress, size = Progress("encoded", "values"), batch_size(params.k, LARGEST_BATCH)
     writer = open_writer(args.output, params) if args.output else StreamWriter(standard_output())
     try:
         with reading(args.values) as lines:
-            for batch in value_batches(lines, args.values):
+            for batch in value_batches(lines, args.values, size):
                 writer.write(fleet.report(batch), batch.clients)
                 progress.add(len(batch.clients))
         writer.close()

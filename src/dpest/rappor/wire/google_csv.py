@@ -16,7 +16,7 @@ import numpy as np
 
 from dpest.rappor.errors import RapporError
 from dpest.rappor.params import Params
-from dpest.rappor.reports import Reports, byte_width
+from dpest.rappor.reports import Reports, batch_size, byte_width
 from dpest.rappor.wire.files import Chunk, Piece, empty, wrong_cohort
 from dpest.rappor.wire.quoting import quoted
 from dpest.rappor.wire.streams import Replacing
@@ -191,8 +191,9 @@ class StreamWriter:
     def write(self, reports: Reports, clients: Sequence[str] | None = None) -> None:
         """Append reports; without names the clients are numbered."""
         names = clients or range(self._written + 1, self._written + len(reports) + 1)
-        for at in range(0, len(reports), _BATCH):
-            self._stream.write(text(reports[at : at + _BATCH], names[at : at + _BATCH]))
+        step = batch_size(8 * reports.k, _BATCH)
+        for at in range(0, len(reports), step):
+            self._stream.write(text(reports[at : at + step], names[at : at + step]))
         self._written += len(reports)
 
     def close(self) -> None:
