@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 from dpest.rappor import Candidates, Counts, Params, count, read_reports
+from dpest.rappor.client.permanent import permanent
+from dpest.rappor.client.values import Fleet
 from dpest.rappor.commands import add_commands
 from dpest.rappor.wire import google_csv
 
@@ -184,6 +186,51 @@ def test_a_client_with_a_line_break_in_its_name_costs_no_report(here, capsys):
     told = capsys.readouterr()
     assert told.err == ""
     assert [row.split(",")[0] for row in told.out.split()] == list("01010000")
+
+
+KIND_CASES = [
+    ("booleans", 1, ["true", "FALSE", "1", "0"], [1, 0, 1, 0]),
+    ("ordinals", 12, ["0", "11", "3"], [1, 1 << 11, 1 << 3]),
+    ("bits", 12, ["000000000001", "100000000011"], [1, 0b100000000011]),
+]
+
+
+@pytest.mark.parametrize("scheme", ["dpest", "google-python"])
+@pytest.mark.parametrize(("kind", "k", "values", "filters"), KIND_CASES)
+def test_values_that_are_not_strings_are_encoded_as_on_a_device(
+    here, kind, k, values, filters, scheme
+):
+    params = Params.one_time(k, 1, 3, 0.5)
+    params.write("params.csv")
+    rows = "".join(f"c{i},{i % 3},{value}\n" for i, value in enumerate(values))
+    (here / "values.csv").write_text("client,cohort,value\n" + rows)
+    words = ["encode", "--params", "params.csv", "values.csv", "--kind", kind, "--scheme", scheme]
+    assert _dpest(*words, "-o", "reports.csv") == 0
+    lines = (here / "reports.csv").read_text().split()[1:]
+    fleet = Fleet(params, scheme)
+    for i, (line, bloom) in enumerate(zip(lines, filters, strict=True)):
+        secret = fleet._secret(f"c{i}")
+        expected = permanent(bloom, k, 0.5, secret, scheme)
+        assert line == f"c{i},{i % 3},,,{expected:0{k}b}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "k", "value", "told"),
+    [
+        ("booleans", 1, "yes", "'yes' must be true or false"),
+        ("booleans", 2, "true", "k=2 is not the width"),
+        ("ordinals", 4, "4", "between 0 and 3"),
+        ("ordinals", 4, "-1", "between 0 and 3"),
+        ("ordinals", 4, "1e9", "between 0 and 3"),
+        ("bits", 4, "0121", "k=4 bits"),
+        ("bits", 4, "011", "k=4 bits"),
+    ],
+)
+def test_values_of_another_kind_are_refused(here, capsys, kind, k, value, told):
+    Params.one_time(k, 1, 3, 0.5).write("params.csv")
+    (here / "values.csv").write_text(f"client,cohort,value\na,0,{value}\n")
+    assert _dpest("encode", "--params", "params.csv", "values.csv", "--kind", kind) == 2
+    assert told in capsys.readouterr().err
 
 
 def test_values_are_not_encoded_by_an_empty_map(here, capsys):

@@ -15,6 +15,7 @@ import numpy as np
 from dpest.rappor.candidates import Candidates
 from dpest.rappor.client.bits import SecureWords
 from dpest.rappor.client.fleet import filters, instantaneous_many, permanent_many, pick
+from dpest.rappor.client.kinds import unhashed
 from dpest.rappor.client.permanent import derived_cohort
 from dpest.rappor.errors import RapporError
 from dpest.rappor.params import Params
@@ -73,6 +74,7 @@ class Fleet:
 
     google/rappor's simulators use the name itself as the secret, and so do its schemes here. The
     others mix in the contents of `secret_file`, without which anyone can undo the permanent noise.
+    `kind` is one of `options.KINDS`: what is not a string is written as text and never hashed.
     """
 
     def __init__(
@@ -83,7 +85,11 @@ class Fleet:
         metric: str = "",
         secret_file: str | None = None,
         map_file: str | None = None,
+        kind: str = "strings",
     ) -> None:
+        if map_file is not None and kind != "strings":
+            raise RapporError(f"a map has the bits of strings, not of {kind}; drop --map or --kind")
+        self._kind = kind
         self._params, self._scheme, self._salt, self._metric = params, scheme, salt, metric
         self._key = _key(secret_file, scheme)
         self._candidates = None if map_file is None else Candidates.read(map_file, params)
@@ -104,6 +110,8 @@ class Fleet:
         return instantaneous_many(fixed, params.effective(scheme), self._words)
 
     def _filters(self, values: list[str], cohorts: np.ndarray) -> Reports:
+        if self._kind != "strings":
+            return unhashed(self._kind, values, cohorts, self._params)
         if self._candidates is None:
             return filters(values, cohorts, self._params, self._scheme, salt=self._salt)
         unknown = next((value for value in values if value not in self._numbers), None)

@@ -12,6 +12,7 @@ import argparse
 
 from dpest.rappor.commands.arguments import add_file, add_output, add_params, add_scheme
 from dpest.rappor.commands.progress import Progress
+from dpest.rappor.options import KINDS
 from dpest.rappor.params import Params
 
 
@@ -21,6 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_params(parser)
     add_scheme(parser)
     add_file(parser, "--map", "take the bits of values from a map.csv")
+    parser.add_argument(
+        "--kind", choices=KINDS, default="strings",
+        help="what the values are: true or false, numbers below k, or bit strings (strings)",
+    )  # fmt: skip
     parser.add_argument("--metric", default="", help="the name of what is being asked")
     add_file(parser, "--secret-file", "derive the clients' secrets from this file as well")
     add_output(parser, "reports, by name .csv, .parquet or .bin (CSV to standard output)")
@@ -35,7 +40,9 @@ def run(args: argparse.Namespace) -> None:
     from dpest.rappor.wire.streams import reading, standard_output
 
     params = Params.read(args.params)
-    fleet = Fleet(params, args.scheme, args.salt, args.metric, args.secret_file, args.map)
+    fleet = Fleet(
+        params, args.scheme, args.salt, args.metric, args.secret_file, args.map, args.kind
+    )
     progress, size = Progress("encoded", "values"), batch_size(params.k, LARGEST_BATCH)
     writer = open_writer(args.output, params) if args.output else StreamWriter(standard_output())
     try:
