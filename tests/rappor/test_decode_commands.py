@@ -189,3 +189,14 @@ def test_building_the_parser_imports_nothing_heavy():
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_a_table_keeps_a_string_on_one_line(tmp_path, capsys):
+    (tmp_path / "params.csv").write_text("k,h,m,p,q,f\n4,1,1,0.1,0.9,0.0\n")
+    (tmp_path / "map.csv").write_text('"a\n\x1b[31mb",1\n日本,2\n')
+    (tmp_path / "counts.csv").write_text("3000,1500,1500,300,300\n")
+    given = ("--params", tmp_path / "params.csv", "--map", tmp_path / "map.csv")
+    assert rappor("decode", *given, "--counts", tmp_path / "counts.csv") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith("a\\n\\x1b[31mb ")
+    assert lines[2].startswith("日本 ")

@@ -233,6 +233,26 @@ def test_values_of_another_kind_are_refused(here, capsys, kind, k, value, told):
     assert told in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("cohort", ["8", "-1", "9" * 30])
+def test_a_cohort_that_does_not_exist_is_told_with_its_client(here, capsys, cohort):
+    (here / "values.csv").write_text(f"client,cohort,value\na,0,x\nb,{cohort},x\n")
+    assert _dpest("encode", "--params", "params.csv", "values.csv") == 2
+    told = f"dpest: client 'b': cohort {cohort} is not between 0 and 7\n"
+    assert capsys.readouterr().err == told
+
+
+def test_more_counters_than_memory_are_told_in_a_line(here, capsys):
+    Params(16, 2, 10**14, 0.5, 0.25, 0.75).write("huge.csv")
+    (here / "words.txt").write_text("apple\n")
+    assert _dpest("candidates", "--params", "huge.csv", "words.txt") == 2
+    assert "not enough memory" in capsys.readouterr().err
+
+
+def test_a_pipe_is_counted_alone(here, capsys):
+    assert _dpest("count", "--params", "params.csv", "-", "reports.csv") == 2
+    assert "--add" in capsys.readouterr().err
+
+
 def test_values_are_not_encoded_by_an_empty_map(here, capsys):
     (here / "values.csv").write_text("client,cohort,value\na,3,x\n")
     (here / "map.csv").write_text("")
@@ -368,7 +388,7 @@ def test_sql_is_printed(here, capsys):
         (["encode", "--params", "params.csv", "absent.csv"], "cannot use absent.csv: No such file"),
         (["encode", "--params", "params.csv", "words.txt"], "must start with client,cohort,value"),
         (["encode", "--params", "params.csv", "short.csv"], "line 3: 2 fields where 3"),
-        (["encode", "--params", "params.csv", "cohort.csv"], "cohort=99 must be between"),
+        (["encode", "--params", "params.csv", "cohort.csv"], "cohort 99 is not between"),
         (["encode", "--params", "params.csv", "number.csv"], "a cohort is not a number"),
         (["candidates", "--params", "params.csv", "absent.txt"], "cannot use absent.txt: No such"),
         (["candidates", "--params", "params.csv", "binary.txt"], "the input is not UTF-8 text"),

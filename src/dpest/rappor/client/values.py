@@ -20,6 +20,7 @@ from dpest.rappor.client.permanent import derived_cohort
 from dpest.rappor.errors import RapporError
 from dpest.rappor.params import Params
 from dpest.rappor.reports import Reports
+from dpest.rappor.wire.files import wrong_cohort
 
 LARGEST_BATCH = 1 << 16
 _WITH_COHORT, _WITHOUT = ["client", "cohort", "value"], ["client", "value"]
@@ -105,9 +106,16 @@ class Fleet:
         cohorts = batch.cohorts
         if cohorts is None:
             cohorts = [derived_cohort(secret, params.m, params.k, scheme) for secret in secrets]
+        self._check_cohorts(batch.clients, cohorts)
         blooms = self._filters(batch.values, np.array(cohorts, dtype=np.int64))
         fixed = permanent_many(blooms, secrets, params, scheme, metric=self._metric)
         return instantaneous_many(fixed, params.effective(scheme), self._words)
+
+    def _check_cohorts(self, clients: list[str], cohorts: list[int]) -> None:
+        if min(cohorts) < 0 or max(cohorts) >= self._params.m:
+            pairs = zip(clients, cohorts, strict=True)
+            client, cohort = next(x for x in pairs if not 0 <= x[1] < self._params.m)
+            raise RapporError(f"client {client!r}: {wrong_cohort(cohort, self._params)}")
 
     def _filters(self, values: list[str], cohorts: np.ndarray) -> Reports:
         if self._kind != "strings":

@@ -65,6 +65,8 @@ def _tally(args: argparse.Namespace, params: Params) -> Tally:
         return Tally(Counts.none(params))
     if args.reports == ["-"]:
         return count_stream(params, bad=args.bad)
+    if "-" in args.reports:
+        raise RapporError("- is counted alone; count the files afterwards and --add its counts")
     progress = Progress("counted", "chunks")
     try:
         return count_files(

@@ -16,6 +16,7 @@ from dpest.rappor.decoding.decoder import decode
 from dpest.rappor.decoding.intervals import share_intervals
 from dpest.rappor.decoding.likelihood import NUISANCES, BitLikelihood
 from dpest.rappor.decoding.mixture import fit_mixture, neighbourhood
+from dpest.rappor.decoding.results import on_one_line
 
 if TYPE_CHECKING:
     from dpest.rappor.candidates import Candidates
@@ -101,7 +102,7 @@ class Association:
 
     def to_table(self) -> str:
         """The cells as text, and the verdict of the test."""
-        labels = [" × ".join(cell.values) for cell in self.cells]
+        labels = [on_one_line(" × ".join(cell.values)) for cell in self.cells]
         width = max(map(len, labels))
         lines = [f"{' × '.join(self.names):<{width}}  {'share':>8}  {'95 % interval':>17}"]
         lines += [

@@ -204,6 +204,6 @@ def foreign(chunk: Chunk, params: Params, found: Params) -> Piece:
 def _module(path: str | Path) -> ModuleType:
     name = _MODULES.get(Path(path).suffix)
     if name is None:
-        known = ", ".join(_MODULES)
+        known = ", ".join(_MODULES).replace(".gz", ".csv.gz")
         raise RapporError(f"{path} has no known format; use a name that ends in {known}")
     return import_module(f"dpest.rappor.wire.{name}")
