@@ -262,6 +262,25 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path, monkeypatch):
     assert again.named == tally.named
 
 
+_KILLED_AT_WORK = """
+import os, signal, sys
+from dpest.rappor import Params, count_files
+params = Params.from_json(sys.argv[2])
+def killed(done, chunks):
+    os.kill(os.getpid(), signal.SIGKILL)
+count_files([sys.argv[1]] * 8, params, jobs=2, progress=killed)
+"""
+
+
+def test_the_workers_of_a_killed_run_let_go_of_its_output(tmp_path):
+    """`run` returns when nobody holds the pipes any more."""
+    path = tmp_path / "reports.csv"
+    _with_bad_lines(path, PARAMS)
+    command = [sys.executable, "-c", _KILLED_AT_WORK, str(path), PARAMS.to_json()]
+    killed = subprocess.run(command, env=_environment(), capture_output=True, timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+
+
 def _environment():
     return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 

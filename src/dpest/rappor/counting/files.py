@@ -6,6 +6,7 @@ cluster, and their counts are added here. A checkpoint remembers which chunks ar
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from dpest.rappor.counting.checkpoint import Ledger, Notes
 from dpest.rappor.counting.counts import Counts, count
+from dpest.rappor.counting.workers import end_with
 from dpest.rappor.errors import RapporError
 from dpest.rappor.params import Params
 from dpest.rappor.reports import Reports
@@ -149,7 +151,8 @@ def _outcomes(
     from joblib import Parallel, delayed
 
     with _cluster(dask):
-        work = Parallel(n_jobs=-1 if dask else jobs, return_as="generator_unordered")
+        own = {} if dask else {"initializer": end_with, "initargs": (os.getpid(),)}
+        work = Parallel(n_jobs=-1 if dask else jobs, return_as="generator_unordered", **own)
         yield from work(delayed(_count_chunk)(number, chunk, params) for number, chunk in todo)
 
 
