@@ -122,7 +122,7 @@ def test_assoc(files, tmp_path):
         "--var", "word", files / "params.csv", files / "map.csv",
         "--var", "flag", tmp_path / "flag.csv", "boolean",
     )  # fmt: skip
-    with pytest.raises(ValueError, match=r"cohort 7 is outside 0\.\.0"):
+    with pytest.raises(ValueError, match=r"line \d+: cohort \d is not between 0 and 0"):
         rappor("assoc", "--reports", tmp_path / "pairs.csv", *variables)
     (tmp_path / "flag.csv").write_text("k,h,m,p,q,f\n1,1,8,0.25,0.75,0\n")
     metrics = tmp_path / "m.json"
@@ -140,6 +140,27 @@ def test_columns_name_the_bad_line(files, tmp_path):
         rappor("assoc", "--reports", tmp_path / "bad.csv", *two)
     (tmp_path / "bad.csv").write_text("client,cohort,a\n1,0,01\n")
     with pytest.raises(ValueError, match="no column 'b'"):
+        rappor("assoc", "--reports", tmp_path / "bad.csv", *two)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("2,0,{0},{0},1", "line 4: it has more or fewer fields"),
+        ("2,0,{0}", "line 4: it has more or fewer fields"),
+        ("2,8,{0},{0}", "line 4: cohort 8 is not between 0 and 7"),
+        ("2,99999999999999999999,{0},{0}", "line 4: cohort='99999999999999999999' is not a whole"),
+        ("2,0,{0},{0}2", "line 4: b='00000000000000002' is not k=16 bits"),
+    ],
+)
+def test_a_row_that_does_not_fit_is_named_by_its_line(files, tmp_path, line, told):
+    """The blank line before it counts."""
+    zeros = "0" * 16
+    rows = ["client,cohort,a,b", f"1,0,{zeros},{zeros}", "", line.format(zeros)]
+    (tmp_path / "bad.csv").write_text("\n".join(rows) + "\n")
+    two = ("--var", "a", files / "params.csv", files / "map.csv")
+    two += ("--var", "b", files / "params.csv", files / "map.csv")
+    with pytest.raises(ValueError, match=told):
         rappor("assoc", "--reports", tmp_path / "bad.csv", *two)
 
 
