@@ -20,10 +20,10 @@ LISTED = Candidates.hashed([*NAMES, *(f"x{i}" for i in range(12))], PARAMS)
 TRUTH = np.array([[0.4, 0.1], [0.1, 0.1], [0.2, 0.1]])
 
 
-def reported(values, params, rng):
+def reported(values, params, rng, salt=""):
     """A fresh client's report of each string."""
     cohorts = rng.integers(0, params.m, len(values))
-    return encode(list(values), cohorts, params, words=SecureWords(rng.bytes(32)))
+    return encode(list(values), cohorts, params, salt=salt, words=SecureWords(rng.bytes(32)))
 
 
 def flagged(values, rng):
@@ -105,7 +105,7 @@ def test_variables_that_do_not_belong_together_are_refused():
         associate([one, two._replace(reports=two.reports[:50])])
 
 
-def ngrams_of(words, size, rng, params):
+def ngrams_of(words, size, rng, params, salt=""):
     """Two of the first three n-grams of each word, as a client would report them."""
     places = np.array([rng.choice([0, size, 2 * size], 2, replace=False) for _ in words])
     padded = [word.ljust(3 * size) for word in words]
@@ -113,7 +113,7 @@ def ngrams_of(words, size, rng, params):
         [word[at : at + size] for word, at in zip(padded, column, strict=True)]
         for column in places.T
     ]
-    return NgramReports(params, size, places, *(reported(s, params, rng) for s in slots))
+    return NgramReports(params, size, places, *(reported(s, params, rng, salt) for s in slots))
 
 
 def test_unlisted_strings_are_put_together_from_ngrams():
@@ -124,6 +124,30 @@ def test_unlisted_strings_are_put_together_from_ngrams():
     found = unknown(params, reported(words, params, rng), ngrams, "abcd")
     assert {row.string for row in found.decoding.rows} == {"abc", "bca", "ca"}
     assert abs(found.decoding["abc"].proportion - 0.5) < 0.05
+
+
+def test_the_salt_of_the_clients_is_needed_to_find_their_strings():
+    rng = np.random.default_rng(4)
+    params = Params(64, 1, 4, 0.0, 0.05, 0.9)
+    words = rng.choice(["parrot", "falcon"], 8000)
+    strings = reported(words, params, rng, salt="pepper")
+    ngrams = ngrams_of(words, 2, rng, params, salt="pepper")
+    alphabet = "".join(sorted({*"parrotfalcon"}))
+    found = unknown(params, strings, ngrams, alphabet, salt="pepper")
+    assert {row.string for row in found.decoding.rows} == {"parrot", "falcon"}
+    blind = unknown(params, strings, ngrams, alphabet)
+    assert blind.decoding is None or not blind.decoding.rows
+
+
+def test_intervals_hold_the_shares_they_belong_to():
+    rng = np.random.default_rng(8)
+    variables = [
+        Variable(str(i), PARAMS, Candidates.hashed(["a", "b", "c"], PARAMS),
+                 reported(rng.choice(["a", "b"], 3000), PARAMS, rng))
+        for i in range(3)
+    ]  # fmt: skip
+    for cell in associate(variables, select=False).cells:
+        assert cell.prop_low_95 <= cell.proportion <= cell.prop_high_95
 
 
 def test_noise_makes_no_strings():

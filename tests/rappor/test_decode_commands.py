@@ -122,7 +122,7 @@ def test_assoc(files, tmp_path):
         "--var", "word", files / "params.csv", files / "map.csv",
         "--var", "flag", tmp_path / "flag.csv", "boolean",
     )  # fmt: skip
-    with pytest.raises(ValueError, match=r"cohort 7 is outside 0\.\.0"):
+    with pytest.raises(ValueError, match=r"line \d+: cohort \d is not between 0 and 0"):
         rappor("assoc", "--reports", tmp_path / "pairs.csv", *variables)
     (tmp_path / "flag.csv").write_text("k,h,m,p,q,f\n1,1,8,0.25,0.75,0\n")
     metrics = tmp_path / "m.json"
@@ -143,6 +143,27 @@ def test_columns_name_the_bad_line(files, tmp_path):
         rappor("assoc", "--reports", tmp_path / "bad.csv", *two)
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("2,0,{0},{0},1", "line 4: it has more or fewer fields"),
+        ("2,0,{0}", "line 4: it has more or fewer fields"),
+        ("2,8,{0},{0}", "line 4: cohort 8 is not between 0 and 7"),
+        ("2,99999999999999999999,{0},{0}", "line 4: cohort='99999999999999999999' is not a whole"),
+        ("2,0,{0},{0}2", "line 4: b='00000000000000002' is not k=16 bits"),
+    ],
+)
+def test_a_row_that_does_not_fit_is_named_by_its_line(files, tmp_path, line, told):
+    """The blank line before it counts."""
+    zeros = "0" * 16
+    rows = ["client,cohort,a,b", f"1,0,{zeros},{zeros}", "", line.format(zeros)]
+    (tmp_path / "bad.csv").write_text("\n".join(rows) + "\n")
+    two = ("--var", "a", files / "params.csv", files / "map.csv")
+    two += ("--var", "b", files / "params.csv", files / "map.csv")
+    with pytest.raises(ValueError, match=told):
+        rappor("assoc", "--reports", tmp_path / "bad.csv", *two)
+
+
 def test_privacy_tells_worst_pairs(files, capsys):
     given = ("--params", files / "params.csv", "--map", files / "map.csv")
     rappor("privacy", *given, "--pair", "v1", "v2")
@@ -154,6 +175,8 @@ def test_privacy_tells_worst_pairs(files, capsys):
     assert pair["audited"] == pytest.approx(pair["epsilon"])
     rappor("privacy", *given, "--json")
     assert json.loads(capsys.readouterr().out)["worst_pair"]["1"]["distance"] == 4
+    with pytest.raises(ValueError, match="give --pair A B"):
+        rappor("privacy", *given, "--audit")
     with pytest.raises(ValueError, match="give --map"):
         rappor("privacy", "--params", files / "params.csv", "--pair", "v1", "v2")
 
@@ -187,3 +210,14 @@ def test_building_the_parser_imports_nothing_heavy():
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_a_table_keeps_a_string_on_one_line(tmp_path, capsys):
+    (tmp_path / "params.csv").write_text("k,h,m,p,q,f\n4,1,1,0.1,0.9,0.0\n")
+    (tmp_path / "map.csv").write_text('"a\n\x1b[31mb",1\n日本,2\n')
+    (tmp_path / "counts.csv").write_text("3000,1500,1500,300,300\n")
+    given = ("--params", tmp_path / "params.csv", "--map", tmp_path / "map.csv")
+    assert rappor("decode", *given, "--counts", tmp_path / "counts.csv") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith("a\\n\\x1b[31mb ")
+    assert lines[2].startswith("日本 ")

@@ -66,6 +66,14 @@ def test_the_worst_pair_is_the_worst_of_all_pairs():
     assert worst_pair(params, candidates).epsilon == pytest.approx(max(losses))
 
 
+def test_a_pair_is_sought_in_every_cohort_though_its_hashes_collide_in_the_first():
+    params = Params(8, 2, 3, 0.25, 0.25, 0.75)
+    bits = np.array([[0, 0, 8, 9, 16, 16], [7, 7, 14, 15, 16, 16]], dtype=np.int32)
+    worst = worst_pair(params, Candidates(("a", "b"), bits))
+    assert (worst.cohort, worst.distance) == (1, 4)
+    assert worst.epsilon == pytest.approx(params.eps_1)
+
+
 def test_no_permanent_response_gives_everything_away_in_the_end():
     params = Params(16, 2, 1, 0.0, 0.25, 0.75)
     candidates = Candidates.hashed(["a", "b"], params)
@@ -108,6 +116,26 @@ def test_privacy_refuses_what_it_does_not_know():
         bit_losses(params, 0)
     with pytest.raises(ValueError, match="two or more"):
         worst_pair(params, candidates.subset([0]))
+
+
+def test_the_audit_takes_the_bits_of_a_map_that_no_scheme_explains():
+    params = Params(8, 2, 2, 0.25, 0.25, 0.75)
+    for candidates in (
+        Candidates.fixed(["red", "green"], params),
+        Candidates.hashed(["red", "green"], params, salt="pepper"),
+    ):
+        loss = pair_loss(params, candidates, "red", "green")
+        audit = audited(params, "red", "green", cohort=loss.cohort, candidates=candidates)
+        assert audit.lower == pytest.approx(loss.epsilon)
+    salted = audited(params, "red", "green", cohort=loss.cohort, salt="pepper")
+    assert salted.lower == pytest.approx(loss.epsilon)
+
+
+def test_no_share_is_promised_that_nobody_may_have():
+    advice = advise(20, 10, 0.05)
+    assert advice.best.prediction.limit == pytest.approx(1 - 0.5**0.1)
+    assert not advice.best.meets_goal
+    assert "none" in advise(0.01, 1000, 0.05).to_table()
 
 
 def test_one_hash_and_even_odds_win_at_fixed_epsilon():

@@ -104,6 +104,24 @@ def test_fixed_values_are_bits_of_their_own():
         Candidates.fixed("abcde", params)
 
 
+def test_fixed_values_fit_a_map_with_several_hashes(tmp_path):
+    params = Params(8, 3, 2, 0.5, 0.25, 0.75)
+    candidates = Candidates.fixed(["red", "green"], params)
+    candidates.write(tmp_path / "map.csv")
+    read = Candidates.read(tmp_path / "map.csv", params)
+    assert read.strings == candidates.strings
+    assert np.flatnonzero(read.design(params).toarray()[:, 1]).tolist() == [1, 9]
+
+
+def test_many_blank_lines_end_no_map(tmp_path):
+    lines = ["a,1,9", *[""] * 5000, "b,2,10"]
+    (tmp_path / "map.csv").write_text("\n".join(lines) + "\n")
+    assert Candidates.read(tmp_path / "map.csv", Params(8, 1, 2, 0.5, 0.25, 0.75)).strings == (
+        "a",
+        "b",
+    )
+
+
 def test_a_subset_keeps_its_bits():
     candidates = Candidates.hashed([f"v{i}" for i in range(9)], SMALL)
     few = candidates.subset([7, 2])

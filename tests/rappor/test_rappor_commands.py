@@ -1,6 +1,7 @@
 """The commands, run as a user runs them."""
 
 import argparse
+import gzip
 import json
 import os
 import subprocess
@@ -11,6 +12,8 @@ import numpy as np
 import pytest
 
 from dpest.rappor import Candidates, Counts, Params, count, read_reports
+from dpest.rappor.client.permanent import permanent
+from dpest.rappor.client.values import Fleet
 from dpest.rappor.commands import add_commands
 from dpest.rappor.wire import google_csv
 
@@ -109,6 +112,153 @@ def test_counts_are_read_from_a_pipe(here, capsys, monkeypatch):
             assert _dpest("decode", *common, "--counts", source) == 0
         outputs.append(capsys.readouterr().out)
     assert outputs[0] == outputs[1]
+
+
+def _piped(text, *words):
+    """The program in a process of its own, with bytes on standard input and a foreign locale."""
+    command = [sys.executable, "-m", "dpest.cli", "rappor", *words]
+    env = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    return subprocess.run(command, input=text, capture_output=True, env=env)
+
+
+def test_pipes_carry_utf8_with_or_without_a_byte_order_mark(here):
+    common = ["--params", "params.csv"]
+    plain = _piped("日本\n".encode(), "candidates", *common, "-")
+    assert plain.stdout.decode().startswith("日本,")
+    marked = _piped("日本\r\n".encode("utf-8-sig"), "candidates", *common, "-")
+    assert marked.stdout == plain.stdout
+    values = _piped("client,value\r\na,日本\r\n".encode("utf-8-sig"), "encode", *common, "-")
+    assert values.stdout.startswith(b"client,cohort,bloom,prr,irr\na,")
+    broken = _piped(b"client,value\na,\xe9\n", "encode", *common, "-")
+    assert (broken.returncode, broken.stderr.count(b"\n")) == (2, 1)
+    assert b"not UTF-8" in broken.stderr
+
+
+def test_reports_and_maps_are_decoded_from_pipes_and_packed_files(here, capsys, monkeypatch):
+    _simulate_values()
+    common = ["--params", "params.csv"]
+    (here / "words.txt").write_text("v1\nv2\nv3\n")
+    assert _dpest("candidates", *common, "words.txt", "-o", "map.csv") == 0
+    assert _dpest("encode", *common, "values.csv", "-o", "reports.csv") == 0
+    for name in ("reports.csv", "values.csv", "map.csv"):
+        (here / f"{name}.gz").write_bytes(gzip.compress((here / name).read_bytes()))
+    assert _dpest("decode", *common, "--map", "map.csv", "--reports", "reports.csv") == 0
+    expected = capsys.readouterr().out
+    packed = ["--map", "map.csv.gz", "--reports", "reports.csv.gz"]
+    assert _dpest("decode", *common, *packed) == 0
+    assert capsys.readouterr().out == expected
+    for piped, rest in (("reports.csv", "--map map.csv --reports -"),
+                        ("map.csv", "--map - --reports reports.csv")):  # fmt: skip
+        with open(piped) as lines:
+            monkeypatch.setattr(sys, "stdin", lines)
+            assert _dpest("decode", *common, *rest.split()) == 0
+        assert capsys.readouterr().out == expected
+    assert _dpest("encode", *common, "values.csv.gz", "-o", "again.bin") == 0
+    assert _dpest("encode", *common, "values.csv", "-o", "again.csv.gz") == 2
+    assert "leave .gz out" in capsys.readouterr().err
+
+
+def test_decoding_refuses_bad_records_or_leaves_them_out(here, capsys):
+    _simulate_values()
+    common = ["--params", "params.csv"]
+    (here / "words.txt").write_text("v1\nv2\nv3\n")
+    assert _dpest("candidates", *common, "words.txt", "-o", "map.csv") == 0
+    assert _dpest("encode", *common, "values.csv", "-o", "good.csv") == 0
+    lines = (here / "good.csv").read_text().splitlines(keepends=True)
+    (here / "bad.csv").write_text("".join([*lines[:9], "x,1,,,0101\n", *lines[9:]]))
+    decode = ["decode", *common, "--map", "map.csv", "--reports"]
+    assert _dpest(*decode, "good.csv", "good.csv") == 0
+    expected = capsys.readouterr().out
+    for method in ("reports", "counts"):
+        assert _dpest(*decode, "good.csv", "bad.csv", "--method", method) == 2
+        assert capsys.readouterr().err.startswith("dpest: bad.csv, line 10: 4 bits where k=32")
+    assert _dpest(*decode, "good.csv", "bad.csv", "--bad", "skip") == 0
+    told = capsys.readouterr()
+    assert told.out == expected
+    assert told.err.startswith("bad.csv, line 10: 4 bits where k=32")
+    assert "skipped 1 bad record (1 wrong width)" in told.err
+
+
+def test_a_client_with_a_line_break_in_its_name_costs_no_report(here, capsys):
+    (here / "values.csv").write_text(f'client,cohort,value\n"a\n1,2,,,{"1" * 32}\nb",3,x\nc,1,y\n')
+    assert _dpest("encode", "--params", "params.csv", "values.csv", "-o", "reports.csv") == 0
+    assert _dpest("count", "--params", "params.csv", "reports.csv") == 0
+    told = capsys.readouterr()
+    assert told.err == ""
+    assert [row.split(",")[0] for row in told.out.split()] == list("01010000")
+
+
+KIND_CASES = [
+    ("booleans", 1, ["true", "FALSE", "1", "0"], [1, 0, 1, 0]),
+    ("ordinals", 12, ["0", "11", "3"], [1, 1 << 11, 1 << 3]),
+    ("bits", 12, ["000000000001", "100000000011"], [1, 0b100000000011]),
+]
+
+
+@pytest.mark.parametrize("scheme", ["dpest", "google-python"])
+@pytest.mark.parametrize(("kind", "k", "values", "filters"), KIND_CASES)
+def test_values_that_are_not_strings_are_encoded_as_on_a_device(
+    here, kind, k, values, filters, scheme
+):
+    params = Params.one_time(k, 1, 3, 0.5)
+    params.write("params.csv")
+    rows = "".join(f"c{i},{i % 3},{value}\n" for i, value in enumerate(values))
+    (here / "values.csv").write_text("client,cohort,value\n" + rows)
+    words = ["encode", "--params", "params.csv", "values.csv", "--kind", kind, "--scheme", scheme]
+    assert _dpest(*words, "-o", "reports.csv") == 0
+    lines = (here / "reports.csv").read_text().split()[1:]
+    fleet = Fleet(params, scheme)
+    for i, (line, bloom) in enumerate(zip(lines, filters, strict=True)):
+        secret = fleet._secret(f"c{i}")
+        expected = permanent(bloom, k, 0.5, secret, scheme)
+        assert line == f"c{i},{i % 3},,,{expected:0{k}b}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "k", "value", "told"),
+    [
+        ("booleans", 1, "yes", "'yes' must be true or false"),
+        ("booleans", 2, "true", "k=2 is not the width"),
+        ("ordinals", 4, "4", "between 0 and 3"),
+        ("ordinals", 4, "-1", "between 0 and 3"),
+        ("ordinals", 4, "1e9", "between 0 and 3"),
+        ("bits", 4, "0121", "k=4 bits"),
+        ("bits", 4, "011", "k=4 bits"),
+    ],
+)
+def test_values_of_another_kind_are_refused(here, capsys, kind, k, value, told):
+    Params.one_time(k, 1, 3, 0.5).write("params.csv")
+    (here / "values.csv").write_text(f"client,cohort,value\na,0,{value}\n")
+    assert _dpest("encode", "--params", "params.csv", "values.csv", "--kind", kind) == 2
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("cohort", ["8", "-1", "9" * 30])
+def test_a_cohort_that_does_not_exist_is_told_with_its_client(here, capsys, cohort):
+    (here / "values.csv").write_text(f"client,cohort,value\na,0,x\nb,{cohort},x\n")
+    assert _dpest("encode", "--params", "params.csv", "values.csv") == 2
+    told = f"dpest: client 'b': cohort {cohort} is not between 0 and 7\n"
+    assert capsys.readouterr().err == told
+
+
+def test_more_counters_than_memory_are_told_in_a_line(here, capsys):
+    Params(16, 2, 10**14, 0.5, 0.25, 0.75).write("huge.csv")
+    (here / "words.txt").write_text("apple\n")
+    assert _dpest("candidates", "--params", "huge.csv", "words.txt") == 2
+    assert "not enough memory" in capsys.readouterr().err
+
+
+def test_a_pipe_is_counted_alone(here, capsys):
+    assert _dpest("count", "--params", "params.csv", "-", "reports.csv") == 2
+    assert "--add" in capsys.readouterr().err
+
+
+def test_values_are_not_encoded_by_an_empty_map(here, capsys):
+    (here / "values.csv").write_text("client,cohort,value\na,3,x\n")
+    (here / "map.csv").write_text("")
+    words = ["encode", "--params", "params.csv", "values.csv", "--map", "map.csv"]
+    assert _dpest(*words) == 2
+    assert "value 'x' is not in the map" in capsys.readouterr().err
 
 
 def test_a_missing_folder_is_told_before_the_work(here, capsys):
@@ -238,7 +388,7 @@ def test_sql_is_printed(here, capsys):
         (["encode", "--params", "params.csv", "absent.csv"], "cannot use absent.csv: No such file"),
         (["encode", "--params", "params.csv", "words.txt"], "must start with client,cohort,value"),
         (["encode", "--params", "params.csv", "short.csv"], "line 3: 2 fields where 3"),
-        (["encode", "--params", "params.csv", "cohort.csv"], "cohort=99 must be between"),
+        (["encode", "--params", "params.csv", "cohort.csv"], "cohort 99 is not between"),
         (["encode", "--params", "params.csv", "number.csv"], "a cohort is not a number"),
         (["candidates", "--params", "params.csv", "absent.txt"], "cannot use absent.txt: No such"),
         (["candidates", "--params", "params.csv", "binary.txt"], "the input is not UTF-8 text"),

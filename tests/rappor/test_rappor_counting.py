@@ -1,6 +1,7 @@
 """Counting: right, additive, resumable, on one machine, a cluster or a database."""
 
 import csv
+import gzip
 import io
 import json
 import os
@@ -26,6 +27,7 @@ from dpest.rappor import (
     write_reports,
 )
 from dpest.rappor.counting import files as counting
+from dpest.rappor.wire import files as wire
 from dpest.rappor.wire import google_csv, packed, parquet
 
 VECTORS = json.loads((Path(__file__).parents[1] / "data/rappor/vectors.json").read_text())
@@ -260,6 +262,25 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path, monkeypatch):
     assert again.named == tally.named
 
 
+_KILLED_AT_WORK = """
+import os, signal, sys
+from dpest.rappor import Params, count_files
+params = Params.from_json(sys.argv[2])
+def killed(done, chunks):
+    os.kill(os.getpid(), signal.SIGKILL)
+count_files([sys.argv[1]] * 8, params, jobs=2, progress=killed)
+"""
+
+
+def test_the_workers_of_a_killed_run_let_go_of_its_output(tmp_path):
+    """`run` returns when nobody holds the pipes any more."""
+    path = tmp_path / "reports.csv"
+    _with_bad_lines(path, PARAMS)
+    command = [sys.executable, "-c", _KILLED_AT_WORK, str(path), PARAMS.to_json()]
+    killed = subprocess.run(command, env=_environment(), capture_output=True, timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+
+
 def _environment():
     return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
@@ -289,6 +310,67 @@ def test_wrong_use_is_told_in_a_sentence(tmp_path):
 
 def test_the_sql_is_plain(tmp_path):
     text = counting_sql(Params(65, 2, 5, 0.5, 0.25, 0.75), "reports")
-    assert "SUM(CASE WHEN bits0 < 0 THEN 1 ELSE 0 END) AS bit63" in text
+    assert "WHEN bits0 < 0 OR bits0 > 9223372036854775807 THEN 1 ELSE 0 END) AS bit63" in text
     assert "SUM(CASE WHEN (bits1 & 1) <> 0 THEN 1 ELSE 0 END) AS bit64" in text
     assert len(list(csv.reader([text.splitlines()[0]]))) == 1
+
+
+@pytest.mark.parametrize("k", [20, 64, 70, 128])
+@pytest.mark.parametrize("kind", ["BIGINT", "UBIGINT"])
+def test_sql_leaves_out_the_records_that_count_leaves_out(tmp_path, k, kind):
+    params = Params(k, 2, 5, 0.5, 0.25, 0.75)
+    write_reports(tmp_path / "good.parquet", _reports(params, 400), params)
+    names = parquet.columns(k)
+    zeros, missing = ", 0" * len(names), ", NULL" * len(names)
+    with duckdb.connect() as connection:
+        modulus = "CASE WHEN {0} < 0 THEN {0}::HUGEINT + 18446744073709551616 ELSE {0} END"
+        chosen = "{0}" if kind == "BIGINT" else modulus
+        words = ", ".join(f"({chosen.format(name)})::{kind} AS {name}" for name in names)
+        source = f"read_parquet('{tmp_path / 'good.parquet'}')"
+        connection.execute(f"CREATE TABLE t AS SELECT cohort, {words} FROM {source}")
+        connection.execute(f"INSERT INTO t VALUES (5{zeros}), (-1{zeros}), (NULL{zeros})")
+        connection.execute(f"INSERT INTO t VALUES (1{missing}), (2{zeros[3:]}, {1 << 62})")
+        connection.execute(f"COPY t TO '{tmp_path / 'mixed.parquet'}' (FORMAT parquet)")
+        rows = connection.execute(counting_sql(params, "t")).fetchall()
+    tally = count_files([tmp_path / "mixed.parquet"], params)
+    assert tally.bad == (5 if k % 64 else 4)
+    assert Counts.from_rows(rows, params) == tally.counts
+
+
+@pytest.mark.parametrize("suffix", [".bin", ".parquet"])
+def test_wide_reports_are_cut_into_chunks_that_fit_the_memory(tmp_path, suffix):
+    params = Params(1 << 14, 2, 2, 0.5, 0.25, 0.75)
+    one = _reports(params, 100)
+    write_reports(tmp_path / f"wide{suffix}", (one for _ in range(100)), params)
+    parts = wire.chunks(tmp_path / f"wide{suffix}")
+    assert [part.stop - part.start for part in parts] == [8192, 1808]
+    hundred = count(one, params)
+    counts = count_files([tmp_path / f"wide{suffix}"], params, jobs=1).counts
+    assert counts == Counts(100 * hundred.N, 100 * hundred.ones)
+
+
+@pytest.mark.parametrize("size", [100, 1 << 23])
+def test_a_packed_file_counts_like_the_file_itself(tmp_path, monkeypatch, size):
+    monkeypatch.setattr(google_csv, "_CHUNK_BYTES", size)
+    reports, plain = _reports(PARAMS, 500), tmp_path / "reports.csv"
+    write_reports(plain, reports, PARAMS)
+    lines = plain.read_text().splitlines(keepends=True)
+    lines.insert(300, "garbage\n")
+    plain.write_text("".join(lines))
+    packed_file = tmp_path / "reports.csv.gz"
+    packed_file.write_bytes(gzip.compress(plain.read_bytes()))
+    tally = count_files([packed_file], PARAMS, checkpoint=tmp_path / "done.json")
+    assert tally.counts == count(reports, PARAMS)
+    again = count_files([packed_file], PARAMS, checkpoint=tmp_path / "done.json")
+    for found in (tally, again):
+        assert found.named == [f"{packed_file}, line 301: 1 fields where 5 were expected"]
+    packed_file.write_bytes(packed_file.read_bytes()[:-50])
+    with pytest.raises(RapporError, match="cannot unpack"):
+        count_files([packed_file], PARAMS)
+    with pytest.raises(RapporError, match=r"only \.csv files"):
+        count_files([packed_file.rename(tmp_path / "reports.bin.gz")], PARAMS)
+
+
+def test_counts_too_large_for_any_machine_are_refused():
+    with pytest.raises(RapporError, match="whole numbers"):
+        Counts.read(io.StringIO("99999999999999999999,1\n"), Params(1, 1, 1, 0.5, 0.25, 0.75))

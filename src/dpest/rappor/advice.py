@@ -150,7 +150,10 @@ def _count_error(params: Params, reports: int, candidates: int) -> float:
 def _detection(
     error: float, reports: int, probabilities: np.ndarray, candidates: int, alpha: float
 ) -> tuple[float, float]:
-    """The share found half the time, and how many of the strings are found."""
+    """The share found half the time, and how many of the strings are found.
+
+    However little the noise, a share that is too small has no client half the time.
+    """
     from scipy.special import ndtr
 
     active = probabilities[probabilities > 0]
@@ -162,7 +165,8 @@ def _detection(
         found = float(ndtr((active - z * error) / spread).sum())
         wrong = absent * float(ndtr(-z))
         low, high = (z, high) if wrong > alpha * (wrong + found) else (low, z)
-    return z * error, found / len(active)
+    held = -math.expm1(-math.log(2) / reports)
+    return max(z * error, held), found / len(active)
 
 
 def _choices(
@@ -241,9 +245,14 @@ def _line(x: Proposal) -> str:
     verdict = "over budget" if not x.within_budget else "ok" if x.meets_goal else "too coarse"
     return (
         f"{x.label:<21}{params.k:>5}{params.h:>4}{params.m:>6}{params.f:>8.4f}{params.p:>8.4f}"
-        f"{params.q:>8.4f}{x.eps_1:>8.3f}{x.eps_infinity:>9.3f}{x.prediction.limit:>9.2g}"
-        f"{x.prediction.recall:>8.1%}  {verdict}"
+        f"{params.q:>8.4f}{x.eps_1:>8.3f}{x.eps_infinity:>9.3f}"
+        f"{_share(x.prediction.limit):>9}{x.prediction.recall:>8.1%}  {verdict}"
     )
+
+
+def _share(limit: float) -> str:
+    """A detection limit, if there is one."""
+    return f"{limit:.2g}" if limit < 1 else "none"
 
 
 def _check(

@@ -16,6 +16,7 @@ from dpest.rappor.hashing import positions_table
 from dpest.rappor.params import Params
 from dpest.rappor.reports import byte_width
 from dpest.rappor.wire.quoting import quoted
+from dpest.rappor.wire.streams import reading
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
@@ -58,11 +59,14 @@ class Candidates:
 
     @classmethod
     def fixed(cls, values: Iterable[str], params: Params) -> Candidates:
-        """The values of a known set: value number i is bit i, in every cohort."""
+        """The values of a known set: value number i is bit i, in every cohort.
+
+        With several hashes the bit is repeated for each, so that a map has as many as it must.
+        """
         names = tuple(values)
         if len(names) > params.k:
             raise RapporError(f"{len(names)} values do not fit k={params.k} bits; use a larger k")
-        cohorts = np.arange(params.m) * params.k
+        cohorts = np.repeat(np.arange(params.m) * params.k, params.h)
         return cls(names, (np.arange(len(names))[:, None] + cohorts).astype(np.int32))
 
     def subset(self, indices: Sequence[int] | np.ndarray) -> Candidates:
@@ -99,9 +103,12 @@ class Candidates:
 
     @classmethod
     def read(cls, path: str | Path, params: Params) -> Candidates:
-        """Read a map.csv: a string, then h * m bits from 1, some of which may be blank."""
+        """Read a map.csv: a string, then h * m bits from 1, some of which may be blank.
+
+        `-` is standard input.
+        """
         try:
-            with open(path, newline="", encoding="utf-8-sig") as lines:
+            with reading(str(path)) as lines:
                 return cls._parse(lines, params, str(path))
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise RapporError(f"cannot read the map in {path}: {error}") from None
@@ -110,7 +117,8 @@ class Candidates:
     def _parse(cls, lines: TextIO, params: Params, name: str) -> Candidates:
         strings, blocks = [], []
         reader = csv.reader(lines)
-        while rows := [(reader.line_num, row) for row in islice(reader, _BATCH) if row]:
+        filled = ((reader.line_num, row) for row in reader if row)
+        while rows := list(islice(filled, _BATCH)):
             strings += [row[0] for _, row in rows]
             blocks.append(np.array([_map_row(row, params, name, at) for at, row in rows], np.int32))
         width = params.h * params.m

@@ -1,4 +1,5 @@
-"""The choices that both the decoders and the command line offer."""
+"""The choices that both the library and the command line offer."""
 
 METHODS = ("seed", "counts", "reports", "auto")
 CORRECTIONS = ("none", "fdr", "bonferroni")
+KINDS = ("strings", "booleans", "ordinals", "bits")

@@ -20,7 +20,7 @@ from dpest.rappor.errors import RapporError
 from dpest.rappor.params import Params
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
+    from scipy.sparse import csc_matrix, csr_matrix
 
 _BLOCK = 2048
 
@@ -78,6 +78,7 @@ def worst_pair(params: Params, candidates: Candidates, reports: float = 1) -> Pa
         raise RapporError(f"{len(candidates)} candidate makes no pair; give two or more")
     design = candidates.design(params).tocsc()
     ones, zeros = bit_losses(params, reports)
+    most = _widest(design, params)
     worst = PairLoss(candidates.strings[0], candidates.strings[1], 0, 0, 0.0)
     for cohort in range(params.m):
         filters = design[cohort * params.k : (cohort + 1) * params.k].T.tocsr()
@@ -86,10 +87,16 @@ def worst_pair(params: Params, candidates: Candidates, reports: float = 1) -> Pa
             if loss[at] > worst.epsilon:
                 names = (candidates.strings[start + at[0]], candidates.strings[at[1]])
                 worst = PairLoss(*names, cohort, int(distance[at]), float(loss[at]))
-        sizes = np.sort(np.asarray(filters.sum(axis=1)).ravel())
-        if worst.epsilon >= sizes[-1] * ones + sizes[-1] * zeros - 1e-12:
+        if worst.epsilon >= most * ones + most * zeros - 1e-12:
             break
     return worst
+
+
+def _widest(design: csc_matrix, params: Params) -> int:
+    """The most bits that any candidate sets in any cohort; its hashes may collide in some."""
+    rows, columns = design.nonzero()
+    filters = columns.astype(np.int64) * params.m + rows // params.k
+    return int(np.bincount(filters, minlength=1).max())
 
 
 def _losses(
@@ -122,33 +129,53 @@ def audited(
     *,
     cohort: int = 0,
     scheme: str = "dpest",
+    salt: str = "",
+    candidates: Candidates | None = None,
     reports: int = 1,
 ) -> Any:
     """The same loss by `dpest.audit` of the encoder: a report whose bounds enclose `pair_loss`.
 
-    The two values are the only pair of neighbours.
+    The two values are the only pair of neighbours. The bits that they set are those of `candidates`
+    if given, else those that the encoder finds by hashing.
     """
     dpest: Any = import_module("dpest")
+    chosen = None
+    if candidates is not None:
+        chosen = candidates.subset([_index(candidates, name) for name in (first, second)])
+    mechanism = reporter(
+        params, cohort=cohort, scheme=scheme, salt=salt, candidates=chosen, reports=reports
+    )
     return dpest.audit(
-        reporter(params, cohort=cohort, scheme=scheme, reports=reports),
+        mechanism,
         inputs=dpest.one_of(first, second),
         neighbors=dpest.pairs([(first, second)]),
     )
 
 
-def reporter(params: Params, *, cohort: int = 0, scheme: str = "dpest", reports: int = 1) -> Any:
+def reporter(
+    params: Params,
+    *,
+    cohort: int = 0,
+    scheme: str = "dpest",
+    salt: str = "",
+    candidates: Candidates | None = None,
+    reports: int = 1,
+) -> Any:
     """A mechanism `f(value, rng)` that reports a value so many times as the client does.
 
-    It hashes with the client's own `Encoder.bloom`, takes the permanent response once and an
-    instantaneous response to it for every report, all from `rng`.
+    It hashes with the client's own `Encoder.bloom` or looks the value up among `candidates`, takes
+    the permanent response once and an instantaneous response to it for every report, all from
+    `rng`.
     """
     from dpest.rappor.client import Encoder
 
-    encoder = Encoder(params, bytes(64), cohort=cohort, scheme=scheme)
+    bloom_of: Any = Encoder(params, bytes(64), cohort=cohort, scheme=scheme, salt=salt).bloom
+    if candidates is not None:
+        bloom_of = _filters(candidates, params, cohort).__getitem__
     k, forget = params.k, params.f / 2
 
     def report(value: str, rng: np.random.Generator) -> list[Any]:
-        bloom = encoder.bloom(value)
+        bloom = bloom_of(value)
         rates = [1 - forget if bloom >> i & 1 else forget for i in range(k)]
         permanent = rng.random(size=k) < np.array(rates)
         return [
@@ -157,3 +184,10 @@ def reporter(params: Params, *, cohort: int = 0, scheme: str = "dpest", reports:
         ]
 
     return report
+
+
+def _filters(candidates: Candidates, params: Params, cohort: int) -> dict[str, int]:
+    """The filter of each candidate in a cohort."""
+    packed = candidates.packed_filters(params)[:, cohort]
+    filters = [int.from_bytes(row.tobytes(), "little") for row in packed]
+    return dict(zip(candidates.strings, filters, strict=True))

@@ -10,6 +10,8 @@ import numpy as np
 
 from dpest.rappor.errors import RapporError
 
+_BATCH_BYTES = 1 << 24
+
 
 @dataclass(frozen=True, eq=False)
 class Reports:
@@ -59,3 +61,8 @@ class Reports:
 def byte_width(k: int) -> int:
     """How many bytes hold k bits."""
     return -(-k // 8)
+
+
+def batch_size(k: int, most: int) -> int:
+    """How many reports to handle at a time: so many, or fewer of wide ones."""
+    return max(min(most, _BATCH_BYTES // byte_width(k)), 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
@@ -15,12 +15,14 @@ import numpy as np
 from dpest.rappor.candidates import Candidates
 from dpest.rappor.client.bits import SecureWords
 from dpest.rappor.client.fleet import filters, instantaneous_many, permanent_many, pick
+from dpest.rappor.client.kinds import unhashed
 from dpest.rappor.client.permanent import derived_cohort
 from dpest.rappor.errors import RapporError
 from dpest.rappor.params import Params
 from dpest.rappor.reports import Reports
+from dpest.rappor.wire.files import wrong_cohort
 
-_BATCH = 1 << 16
+LARGEST_BATCH = 1 << 16
 _WITH_COHORT, _WITHOUT = ["client", "cohort", "value"], ["client", "value"]
 _SECRET_BYTES = 48
 
@@ -34,7 +36,7 @@ class ValueBatch:
     values: list[str]
 
 
-def value_batches(lines: TextIO, name: str) -> Iterator[ValueBatch]:
+def value_batches(lines: TextIO, name: str, size: int = LARGEST_BATCH) -> Iterator[ValueBatch]:
     """The rows of a CSV with columns client,cohort,value or client,value; a bad row is refused."""
     reader = csv.reader(lines)
     header = next(reader, None)
@@ -42,14 +44,15 @@ def value_batches(lines: TextIO, name: str) -> Iterator[ValueBatch]:
         found = ",".join(header or [])[:80]
         raise RapporError(f"{name} must start with client,cohort,value or client,value: {found!r}")
     try:
-        while rows := list(_rows(islice(reader, _BATCH), len(header), name, reader)):
+        filled = _rows(reader, len(header), name)
+        while rows := list(islice(filled, size)):
             yield _batch(rows, f"{name}, near line {reader.line_num}")
     except csv.Error as error:
         raise RapporError(f"{name}, line {reader.line_num}: {error}") from None
 
 
-def _rows(rows: Iterable[list[str]], width: int, name: str, reader: Any) -> Iterator[list[str]]:
-    for row in rows:
+def _rows(reader: Any, width: int, name: str) -> Iterator[list[str]]:
+    for row in reader:
         if len(row) == width:
             yield row
         elif row:
@@ -72,6 +75,7 @@ class Fleet:
 
     google/rappor's simulators use the name itself as the secret, and so do its schemes here. The
     others mix in the contents of `secret_file`, without which anyone can undo the permanent noise.
+    `kind` is one of `options.KINDS`: what is not a string is written as text and never hashed.
     """
 
     def __init__(
@@ -82,12 +86,16 @@ class Fleet:
         metric: str = "",
         secret_file: str | None = None,
         map_file: str | None = None,
+        kind: str = "strings",
     ) -> None:
+        if map_file is not None and kind != "strings":
+            raise RapporError(f"a map has the bits of strings, not of {kind}; drop --map or --kind")
+        self._kind = kind
         self._params, self._scheme, self._salt, self._metric = params, scheme, salt, metric
         self._key = _key(secret_file, scheme)
         self._candidates = None if map_file is None else Candidates.read(map_file, params)
         self._words = SecureWords()
-        if self._candidates:
+        if self._candidates is not None:
             self._table = self._candidates.packed_filters(params)
             self._numbers = {name: i for i, name in enumerate(self._candidates.strings)}
 
@@ -98,11 +106,20 @@ class Fleet:
         cohorts = batch.cohorts
         if cohorts is None:
             cohorts = [derived_cohort(secret, params.m, params.k, scheme) for secret in secrets]
+        self._check_cohorts(batch.clients, cohorts)
         blooms = self._filters(batch.values, np.array(cohorts, dtype=np.int64))
         fixed = permanent_many(blooms, secrets, params, scheme, metric=self._metric)
         return instantaneous_many(fixed, params.effective(scheme), self._words)
 
+    def _check_cohorts(self, clients: list[str], cohorts: list[int]) -> None:
+        if min(cohorts) < 0 or max(cohorts) >= self._params.m:
+            pairs = zip(clients, cohorts, strict=True)
+            client, cohort = next(x for x in pairs if not 0 <= x[1] < self._params.m)
+            raise RapporError(f"client {client!r}: {wrong_cohort(cohort, self._params)}")
+
     def _filters(self, values: list[str], cohorts: np.ndarray) -> Reports:
+        if self._kind != "strings":
+            return unhashed(self._kind, values, cohorts, self._params)
         if self._candidates is None:
             return filters(values, cohorts, self._params, self._scheme, salt=self._salt)
         unknown = next((value for value in values if value not in self._numbers), None)

@@ -65,6 +65,10 @@ def _told(run: Callable[[argparse.Namespace], None]) -> Callable[[argparse.Names
             raise RapporError(
                 f"cannot use {error.filename or 'a file'}: {error.strerror}"
             ) from None
+        except MemoryError as error:
+            raise RapporError(
+                f"there is not enough memory for k, m and the data: {error}"
+            ) from None
         except UnicodeDecodeError as error:
             raise RapporError(f"the input is not UTF-8 text: {error}") from None
         return 0
@@ -75,6 +79,9 @@ def _told(run: Callable[[argparse.Namespace], None]) -> Callable[[argparse.Names
 def _check_outputs(args: argparse.Namespace) -> None:
     from dpest.rappor.wire.streams import check_folder
 
-    for option in ("output", "metrics", "plot", "checkpoint"):
+    outputs = ["output", "metrics", "plot", "html", "checkpoint"]
+    if args.rappor_command == "simulate":
+        outputs.append("truth")
+    for option in outputs:
         if getattr(args, option, None):
             check_folder(Path(getattr(args, option)))

@@ -25,9 +25,25 @@ def add_scheme(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--salt", default="", help="salt of the schemes dpest and sha256")
 
 
+def add_effective(parser: argparse.ArgumentParser) -> None:
+    """--scheme where nothing is hashed."""
+    parser.add_argument(
+        "--scheme", choices=SCHEMES, default="dpest",
+        help="the clients' hash scheme, which may round probabilities (dpest)",
+    )  # fmt: skip
+
+
 def add_output(parser: argparse.ArgumentParser, what: str) -> None:
     """--output."""
     parser.add_argument("--output", "-o", metavar="FILE", help=what)
+
+
+def add_bad(parser: argparse.ArgumentParser, default: str) -> None:
+    """--bad."""
+    parser.add_argument(
+        "--bad", choices=("skip", "refuse"), default=default,
+        help=f"bad records: skip and name them, or refuse them all ({default})",
+    )  # fmt: skip
 
 
 def add_alpha(parser: argparse.ArgumentParser) -> None:

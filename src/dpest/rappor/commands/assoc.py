@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from dpest.rappor.commands.arguments import add_alpha, add_file
+from dpest.rappor.commands.arguments import add_alpha, add_effective, add_file
 from dpest.rappor.errors import RapporError
 from dpest.rappor.params import Params
 
@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--var", action="append", nargs=3, required=True, metavar=("NAME", "PARAMS", "MAP"),
         help="a variable; repeatable; MAP is 'boolean' for one bit of true and false",
     )  # fmt: skip
+    add_effective(parser)
     add_alpha(parser)
     add_file(parser, "--output", "assoc-results.csv, or .json (a table to standard output)")
     add_file(parser, "--metrics", "assoc-metrics.json")
@@ -38,7 +39,7 @@ def run(args: argparse.Namespace) -> None:
     from dpest.rappor.wire.columns import read_columns
 
     names = [name for name, _, _ in args.var]
-    parameters = [Params.read(path) for _, path, _ in args.var]
+    parameters = [Params.read(path).effective(args.scheme) for _, path, _ in args.var]
     table = read_columns(args.reports, names)
     variables = [
         Variable(name, params, _values(source, params), table.reports(name, params))

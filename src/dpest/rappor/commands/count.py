@@ -11,10 +11,9 @@ left out and named on standard error.
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
-from dpest.rappor.commands.arguments import add_file, add_output, add_params
+from dpest.rappor.commands.arguments import add_bad, add_file, add_output, add_params
 from dpest.rappor.commands.progress import Progress
 from dpest.rappor.errors import RapporError
 from dpest.rappor.params import Params
@@ -25,11 +24,11 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The reports, and how and where to count them."""
-    parser.add_argument("reports", nargs="*", help="files .csv, .parquet or .bin; - is CSV input")
-    add_params(parser)
     parser.add_argument(
-        "--bad", choices=("skip", "refuse"), default="skip", help="bad records: skip (and name)"
+        "reports", nargs="*", help="files .csv, .csv.gz, .parquet or .bin; - is CSV input"
     )
+    add_params(parser)
+    add_bad(parser, default="skip")
     parser.add_argument("--jobs", type=int, default=-1, metavar="J", help="processes (all cores)")
     add_file(parser, "--checkpoint", "go on where a killed run was")
     parser.add_argument("--dask", metavar="ADDRESS", help="count on the cluster of this scheduler")
@@ -42,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Write the counts; say on standard error what was left out."""
+    from dpest.rappor.commands.output import tell_bad
     from dpest.rappor.counting import Counts, counting_sql
     from dpest.rappor.wire.streams import writing
 
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> None:
         raise RapporError("there is nothing to count; name files of reports or --add counts")
     tally = _tally(args, params)
     counts = sum((Counts.read(path, params) for path in args.add), start=tally.counts)
-    _tell_bad(tally)
+    tell_bad(tally)
     with writing(args.output) as out:
         counts.write(out)
 
@@ -64,7 +64,9 @@ def _tally(args: argparse.Namespace, params: Params) -> Tally:
     if not args.reports:
         return Tally(Counts.none(params))
     if args.reports == ["-"]:
-        return count_stream(sys.stdin.buffer, params, bad=args.bad)
+        return count_stream(params, bad=args.bad)
+    if "-" in args.reports:
+        raise RapporError("- is counted alone; count the files afterwards and --add its counts")
     progress = Progress("counted", "chunks")
     try:
         return count_files(
@@ -78,13 +80,3 @@ def _tally(args: argparse.Namespace, params: Params) -> Tally:
         )
     finally:
         progress.end()
-
-
-def _tell_bad(tally: Tally) -> None:
-    if not tally.bad:
-        return
-    for sentence in tally.named:
-        print(sentence, file=sys.stderr)
-    by_kind = ", ".join(f"{number} {kind}" for kind, number in sorted(tally.kinds.items()))
-    others = ", the first of them named above" if tally.bad > len(tally.named) else ""
-    print(f"skipped {tally.bad_records} ({by_kind}){others}", file=sys.stderr)

@@ -8,26 +8,30 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from dpest.rappor.commands.arguments import add_alpha, add_file, add_params
+from dpest.rappor.commands.arguments import add_alpha, add_bad, add_effective, add_file, add_params
 from dpest.rappor.commands.progress import Progress
 from dpest.rappor.errors import RapporError
-from dpest.rappor.hashing import SCHEMES
 from dpest.rappor.options import CORRECTIONS, METHODS
 from dpest.rappor.params import Params
 
 if TYPE_CHECKING:
     from dpest.rappor.counting import Counts
+    from dpest.rappor.reports import Reports
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What was collected, the candidates, and the method."""
     add_params(parser)
-    add_file(parser, "--map", "the candidates, map.csv", required=True)
+    add_file(parser, "--map", "the candidates, map.csv; - is standard input", required=True)
     add_file(parser, "--counts", "counts.csv; - is standard input")
-    add_file(parser, "--reports", "reports, by name .csv, .parquet or .bin")
+    parser.add_argument(
+        "--reports", nargs="+", metavar="FILE",
+        help="files .csv, .csv.gz, .parquet or .bin; - is CSV input",
+    )  # fmt: skip
+    add_bad(parser, default="refuse")
     parser.add_argument(
         "--method", choices=METHODS, default="auto", help="auto: reports if given, else counts"
     )
@@ -35,10 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--correction", choices=CORRECTIONS, help="for many strings (seed: none, else fdr)"
     )
-    parser.add_argument(
-        "--scheme", choices=SCHEMES, default="dpest",
-        help="the clients' hash scheme, which may round probabilities (dpest)",
-    )  # fmt: skip
+    add_effective(parser)
     parser.add_argument(
         "--reports-per-client", type=float, default=1, metavar="R", help="on average (1)"
     )
@@ -56,7 +57,6 @@ def run(args: argparse.Namespace) -> None:
     from dpest.rappor.counting import Counts, count
     from dpest.rappor.decoding import decode
     from dpest.rappor.decoding.comparison import read_truth
-    from dpest.rappor.wire import read_reports
 
     if not (args.counts or args.reports):
         raise RapporError("there is nothing to decode; give --counts FILE or --reports FILE")
@@ -64,11 +64,11 @@ def run(args: argparse.Namespace) -> None:
     params = written.effective(args.scheme)
     candidates = Candidates.read(args.map, params)
     whole = args.reports and args.method in ("reports", "auto")
-    reports = read_reports(args.reports, written) if whole else None
-    counts = Counts.read(_source(args.counts), params) if args.counts else None
+    reports = _whole(args, written) if whole else None
+    counts = Counts.read(args.counts, params) if args.counts else None
     truth = read_truth(args.truth) if args.truth else None
     if counts is None and reports is None:
-        counts = _counted(args.reports, written)
+        counts = _counted(args, written)
     progress = Progress("decoding", "reports")
     if reports is not None:
         progress.show(len(reports))
@@ -97,14 +97,32 @@ def run(args: argparse.Namespace) -> None:
         print(comparison)
 
 
-def _source(name: str) -> str | TextIO:
-    return sys.stdin if name == "-" else name
-
-
-def _counted(path: str, params: Params) -> Counts:
-    """The counts of a file of reports, in bounded memory."""
+def _counted(args: argparse.Namespace, params: Params) -> Counts:
+    """The counts of the files of reports, in bounded memory."""
     from dpest.rappor.counting import Counts, count
+
+    parts = (count(reports, params) for reports in _reports(args, params))
+    return sum(parts, start=Counts.none(params))
+
+
+def _whole(args: argparse.Namespace, params: Params) -> Reports:
+    """All the reports of the files."""
+    from dpest.rappor.reports import Reports
+    from dpest.rappor.wire.files import empty
+
+    return Reports.concatenate([empty(params), *_reports(args, params)])
+
+
+def _reports(args: argparse.Namespace, params: Params) -> Iterator[Reports]:
+    """The good reports of the files; says on standard error what was left out."""
+    from dpest.rappor.commands.output import tell_bad
+    from dpest.rappor.counting import Counts, Tally, good_reports
     from dpest.rappor.wire import iterate_reports
 
-    parts = (count(reports, params) for reports in iterate_reports(path, params))
-    return sum(parts, start=Counts.none(params))
+    if args.bad == "refuse":
+        for path in args.reports:
+            yield from iterate_reports(path, params)
+        return
+    tally = Tally(Counts.none(params))
+    yield from good_reports(args.reports, params, tally)
+    tell_bad(tally)

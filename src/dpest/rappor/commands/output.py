@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any, Protocol
+import sys
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dpest.rappor.decoding.results import finite
 from dpest.rappor.wire.streams import writing
+
+if TYPE_CHECKING:
+    from dpest.rappor.counting import Tally
 
 
 class Result(Protocol):
@@ -35,6 +39,17 @@ def write_result(result: Result, args: argparse.Namespace, text: str | None = No
         text = result.to_json() + "\n"
     with writing(args.output) as out:
         out.write(result.to_csv() if text is None else text)
+
+
+def tell_bad(tally: Tally) -> None:
+    """Say on standard error which records were left out."""
+    if not tally.bad:
+        return
+    for sentence in tally.named:
+        print(sentence, file=sys.stderr)
+    by_kind = ", ".join(f"{number} {kind}" for kind, number in sorted(tally.kinds.items()))
+    others = ", the first of them named above" if tally.bad > len(tally.named) else ""
+    print(f"skipped {tally.bad_records} ({by_kind}){others}", file=sys.stderr)
 
 
 def is_csv(name: str) -> bool:

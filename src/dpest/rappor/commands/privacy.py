@@ -10,12 +10,12 @@ import argparse
 import math
 from typing import TYPE_CHECKING, Any
 
-from dpest.rappor.commands.arguments import add_file, add_params
+from dpest.rappor.commands.arguments import add_effective, add_file, add_params
 from dpest.rappor.errors import RapporError
-from dpest.rappor.hashing import SCHEMES
 from dpest.rappor.params import Params
 
 if TYPE_CHECKING:
+    from dpest.rappor.candidates import Candidates
     from dpest.rappor.privacy import PairLoss
 
 
@@ -34,10 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--audit", action="store_true", help="check the pairs given by auditing the encoder itself"
     )
-    parser.add_argument(
-        "--scheme", choices=SCHEMES, default="dpest",
-        help="the clients' hash scheme, which may round probabilities (dpest)",
-    )  # fmt: skip
+    add_effective(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -58,20 +55,23 @@ def run(args: argparse.Namespace) -> None:
         candidates = Candidates.read(args.map, params)
         figures["worst_pair"] = {str(r): vars(worst_pair(params, candidates, r)) for r in rounds}
         losses = [pair_loss(params, candidates, a, b) for a, b in args.pair]
-        figures["pairs"] = [vars(loss) | _audit(loss, params, args) for loss in losses]
+        figures["pairs"] = [vars(loss) for loss in losses]
+        if args.audit:
+            figures["pairs"] = [vars(loss) | _audit(loss, params, candidates) for loss in losses]
     elif args.pair or args.audit:
         raise RapporError("--pair and --audit need the bits of values; give --map FILE")
+    if args.audit and not args.pair:
+        raise RapporError("--audit needs pairs to audit; give --pair A B")
     print(as_json(figures) if args.json else _text(figures), end="")
 
 
-def _audit(loss: PairLoss, params: Params, args: argparse.Namespace) -> dict[str, Any]:
-    """What auditing the encoder says of a pair."""
+def _audit(loss: PairLoss, params: Params, candidates: Candidates) -> dict[str, Any]:
+    """What auditing the encoder says of a pair, given the bits that the map says they set."""
     from dpest.rappor.privacy import audited
 
-    if not args.audit:
-        return {}
-    given = {"cohort": loss.cohort, "scheme": args.scheme}
-    return {"audited": audited(params, loss.first, loss.second, **given).lower}
+    pair = loss.first, loss.second
+    report = audited(params, *pair, cohort=loss.cohort, candidates=candidates)
+    return {"audited": report.lower}
 
 
 def _text(figures: dict[str, Any]) -> str:

@@ -88,10 +88,13 @@ class _Drawing:
 
     def batches(self) -> Iterator[int]:
         """The sizes of the batches, with progress."""
+        from dpest.rappor.reports import batch_size
+
         progress = Progress("drawn", "clients")
-        for start in range(0, self.args.reports, _BATCH):
-            yield min(_BATCH, self.args.reports - start)
-            progress.show(min(start + _BATCH, self.args.reports), self.args.reports)
+        step, number = batch_size(self.params.k, _BATCH), self.args.reports
+        for start in range(0, number, step):
+            yield min(step, number - start)
+            progress.show(min(start + step, number), number)
         progress.end()
 
 

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> None:
     ngrams = NgramReports(ngram_params, args.size, places, first, second)
     found = unknown(
         params, table.reports("string", params), ngrams, args.alphabet,
-        scheme=args.scheme, alpha=args.alpha,
+        scheme=args.scheme, salt=args.salt, alpha=args.alpha,
     )  # fmt: skip
     if found.decoding is None:
         raise RapporError(

@@ -6,8 +6,9 @@ import hashlib
 import json
 import os
 import time
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from dpest.rappor.counting.counts import Counts
 from dpest.rappor.errors import RapporError
 from dpest.rappor.params import Params
-from dpest.rappor.wire.files import Bad, Chunk
+from dpest.rappor.wire.files import MOST_NAMED, Bad, Chunk
 from dpest.rappor.wire.streams import Replacing
 
 _SECONDS_BETWEEN_SAVES = 1.0
@@ -28,6 +29,13 @@ class Notes:
     records: int
     kinds: dict[str, int]
     named: list[Bad]
+
+    def then(self, later: Notes) -> Notes:
+        """These notes and those on the records that follow."""
+        room = MOST_NAMED - len(self.named)
+        moved = [replace(bad, record=bad.record + self.records) for bad in later.named[:room]]
+        kinds = Counter(self.kinds) + Counter(later.kinds)
+        return Notes(self.records + later.records, dict(kinds), self.named + moved)
 
 
 class Ledger:

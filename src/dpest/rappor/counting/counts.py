@@ -17,6 +17,7 @@ from dpest.rappor.counting.popcount import bit_sums
 from dpest.rappor.errors import RapporError
 from dpest.rappor.params import Params
 from dpest.rappor.reports import Reports
+from dpest.rappor.wire.streams import reading
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +74,14 @@ class Counts:
 
     @classmethod
     def read(cls, source: str | Path | TextIO, params: Params) -> Counts:
-        """Read google/rappor's counts.csv: a row per cohort, N and then the sums, bit 0 first."""
+        """Read google/rappor's counts.csv: a row per cohort, N and then the sums, bit 0 first.
+
+        `-` is standard input.
+        """
         if not isinstance(source, str | Path):
             return cls._parse(source, params)
         try:
-            with open(source, newline="", encoding="utf-8-sig") as lines:
+            with reading(str(source)) as lines:
                 return cls._parse(lines, params)
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise RapporError(f"cannot read the counts in {source}: {error}") from None
@@ -95,7 +99,7 @@ class Counts:
             )
         try:
             table = np.array([[int(field) for field in row] for row in rows], dtype=np.int64)
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise RapporError(f"the counts must be whole numbers: {error}") from None
         return cls(table[:, 0], table[:, 1:])
 

@@ -6,18 +6,20 @@ cluster, and their counts are added here. A checkpoint remembers which chunks ar
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
 
 from dpest.rappor.counting.checkpoint import Ledger, Notes
 from dpest.rappor.counting.counts import Counts, count
+from dpest.rappor.counting.workers import end_with
 from dpest.rappor.errors import RapporError
 from dpest.rappor.params import Params
-from dpest.rappor.wire.files import Chunk, Piece, chunks, describe, load
+from dpest.rappor.reports import Reports
+from dpest.rappor.wire.files import Chunk, Piece, chunks, describe, file_pieces, pieces
 
 _NAMED_IN_ALL = 20
 Progress = Callable[[int, int], None]
@@ -92,28 +94,39 @@ def count_files(
     return tally
 
 
-def count_stream(file: BinaryIO, params: Params, *, bad: str = "skip") -> Tally:
-    """Count the reports of a CSV stream, such as a pipe."""
-    from dpest.rappor.wire.google_csv import stream
-
-    tally, before = Tally(Counts.none(params)), 0
-    for piece in stream(file, "-", params):
-        counts, notes = _counted(piece, params)
-        tally.counts += counts
-        tally.note("-", before, notes)
-        before += notes.records
+def count_stream(params: Params, *, bad: str = "skip") -> Tally:
+    """Count the reports of a CSV file on standard input, such as a pipe."""
+    tally = Tally(Counts.none(params))
+    for reports in good_reports(["-"], params, tally):
+        tally.counts += count(reports, params)
     if bad == "refuse":
         tally.refuse_bad()
     return tally
 
 
+def good_reports(paths: Iterable[str | Path], params: Params, tally: Tally) -> Iterator[Reports]:
+    """The reports of files in order, `-` being standard input; the tally takes note of bad ones.
+
+    A tally counts bad records by itself; it is for the caller to add what the reports come to.
+    """
+    for path in paths:
+        before = 0
+        for piece in file_pieces(path, params):
+            tally.note(str(path), before, _notes(piece))
+            before += piece.records
+            yield piece.reports
+
+
 def _count_chunk(number: int, chunk: Chunk, params: Params) -> tuple[int, Counts, Notes]:
-    return number, *_counted(load(chunk, params), params)
+    counts, notes = Counts.none(params), Notes(0, {}, [])
+    for piece in pieces(chunk, params):
+        counts += count(piece.reports, params)
+        notes = notes.then(_notes(piece))
+    return number, counts, notes
 
 
-def _counted(piece: Piece, params: Params) -> tuple[Counts, Notes]:
-    notes = Notes(piece.records, dict(piece.kinds), piece.named)
-    return count(piece.reports, params), notes
+def _notes(piece: Piece) -> Notes:
+    return Notes(piece.records, dict(piece.kinds), piece.named)
 
 
 def _tally(plan: Sequence[Chunk], ledger: Ledger) -> Tally:
@@ -138,7 +151,8 @@ def _outcomes(
     from joblib import Parallel, delayed
 
     with _cluster(dask):
-        work = Parallel(n_jobs=-1 if dask else jobs, return_as="generator_unordered")
+        own = {} if dask else {"initializer": end_with, "initargs": (os.getpid(),)}
+        work = Parallel(n_jobs=-1 if dask else jobs, return_as="generator_unordered", **own)
         yield from work(delayed(_count_chunk)(number, chunk, params) for number, chunk in todo)
 
 

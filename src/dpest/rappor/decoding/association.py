@@ -16,6 +16,7 @@ from dpest.rappor.decoding.decoder import decode
 from dpest.rappor.decoding.intervals import share_intervals
 from dpest.rappor.decoding.likelihood import NUISANCES, BitLikelihood
 from dpest.rappor.decoding.mixture import fit_mixture, neighbourhood
+from dpest.rappor.decoding.results import on_one_line
 
 if TYPE_CHECKING:
     from dpest.rappor.candidates import Candidates
@@ -49,7 +50,9 @@ class Cell(NamedTuple):
 class Association:
     """The joint distribution of several variables and a test that they are independent.
 
-    `proportion` has an axis per variable. `statistic` is chi-square with `degrees` degrees of
+    `proportion` has an axis per variable; it is the most likely one that is nowhere negative, while
+    the errors and intervals are those of an estimate without this constraint, stretched where they
+    would not hold the proportion. `statistic` is chi-square with `degrees` degrees of
     freedom if the variables are independent; `p_value` is the chance of one as large.
     """
 
@@ -99,7 +102,7 @@ class Association:
 
     def to_table(self) -> str:
         """The cells as text, and the verdict of the test."""
-        labels = [" × ".join(cell.values) for cell in self.cells]
+        labels = [on_one_line(" × ".join(cell.values)) for cell in self.cells]
         width = max(map(len, labels))
         lines = [f"{' × '.join(self.names):<{width}}  {'share':>8}  {'95 % interval':>17}"]
         lines += [
@@ -140,6 +143,7 @@ def associate(
     estimate, covariance, _ = neighbourhood(joint, shares)
     std_error = np.sqrt(np.maximum(np.diag(covariance), 0))
     low, high = share_intervals(estimate, std_error)
+    low, high = np.minimum(low, shares), np.maximum(high, shares)
     statistic, degrees, p_value = _independence(likelihoods)
     return Association(
         tuple(variable.name for variable in variables), tuple(map(tuple, categories)),

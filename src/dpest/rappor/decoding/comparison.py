@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dpest.rappor.errors import RapporError
+from dpest.rappor.wire.streams import reading
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def compare(found: Mapping[str, float], truth: Mapping[str, float]) -> Compariso
 def read_truth(path: str | Path) -> dict[str, float]:
     """The true shares in a CSV of `string,count` lines, as `dpest rappor simulate` writes it."""
     try:
-        with open(path, newline="", encoding="utf-8-sig") as lines:
+        with reading(str(path)) as lines:
             rows = [row for row in csv.reader(lines) if row][1:]
         counts = {string: float(count) for string, count in rows}
     except (OSError, ValueError, csv.Error) as error:

@@ -124,12 +124,13 @@ class Decoding:
     def to_table(self) -> str:
         """The reported strings and the rest as text, for a person."""
         rows = self.rows + ([self.other] if self.other else [])
-        width = max([len("string"), *(len(row.string) for row in rows)])
+        names = [on_one_line(row.string) for row in rows]
+        width = max(map(len, ["string", *names]))
         lines = [f"{'string':<{width}}  {'estimate':>12}  {'share':>9}  {'95 % interval':>19}"]
         lines += [
-            f"{row.string:<{width}}  {row.estimate:>12,.0f}  {_percent(row.proportion):>9}  "
+            f"{name:<{width}}  {row.estimate:>12,.0f}  {_percent(row.proportion):>9}  "
             f"{_percent(row.prop_low_95):>8} ..{_percent(row.prop_high_95):>9}"
-            for row in rows
+            for name, row in zip(names, rows, strict=True)
         ]
         return "\n".join([*lines, "", self._summary()]) + "\n"
 
@@ -179,3 +180,8 @@ def finite(value: Any) -> Any:
     if not isinstance(value, float) or math.isfinite(value):
         return value
     return None if math.isnan(value) else str(value)
+
+
+def on_one_line(string: str) -> str:
+    """A string as a table shows it: line breaks and what steers a terminal are spelled out."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in string)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -63,23 +63,28 @@ def unknown(
     alphabet: str,
     *,
     scheme: str = "dpest",
+    salt: str = "",
     alpha: float = 0.05,
 ) -> Unknown:
     """Find frequent strings over an alphabet without a list of candidates.
 
     `reports` are the reports of whole strings with `params`, `ngrams` those of the same clients'
-    n-grams; both hash by `scheme`. N-grams that are significant at their position are kept; pairs
-    of them whose joint share is significantly positive are joined.
+    n-grams; both hash by `scheme` and `salt`, and are decoded with the probabilities that clients
+    of this scheme really use. N-grams that are significant at their position are kept; pairs of
+    them whose joint share is significantly positive are joined.
     """
     _check(reports, ngrams, alphabet)
-    listed = Candidates.hashed(_all_ngrams(alphabet, ngrams.size), ngrams.params, scheme)
+    params = params.effective(scheme)
+    ngrams = replace(ngrams, params=ngrams.params.effective(scheme))
+    grams = _all_ngrams(alphabet, ngrams.size)
+    listed = Candidates.hashed(grams, ngrams.params, scheme, salt=salt)
     places = sorted({int(place) for place in ngrams.positions.ravel()})
     found = {place: _ngrams_at(place, ngrams, listed, alpha) for place in places}
     pairs = frozenset(_pairs(ngrams, listed, found, alpha))
     strings = tuple(sorted({text.rstrip(PADDING) for text in _strings(places, found, pairs)}))
     decoding = None
     if strings:
-        candidates = Candidates.hashed(strings, params, scheme)
+        candidates = Candidates.hashed(strings, params, scheme, salt=salt)
         decoding = decode(params, candidates, reports=reports, alpha=alpha)
     names = {place: tuple(listed.strings[i] for i in kept) for place, kept in found.items()}
     return Unknown(decoding, strings, names, pairs)

@@ -5,6 +5,7 @@ not a report of these parameters is never mixed in: a chunk comes back as the go
 list of what was wrong with the others.
 
     .csv       client,cohort,bloom,prr,irr; the bits most significant first
+    .csv.gz    the same, packed; one chunk, to be read from start to end
     .parquet   cohort, bits0, bits1, ...: bit i of a report is bit i % 64 of column i // 64
     .bin       a line of JSON with the parameters, then cohort (4 bytes) and bits of each report
 """
@@ -12,6 +13,7 @@ list of what was wrong with the others.
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -28,8 +30,8 @@ from dpest.rappor.reports import Reports, byte_width
 if TYPE_CHECKING:
     from types import ModuleType
 
-_MODULES = {".csv": "google_csv", ".parquet": "parquet", ".bin": "packed"}
-_NAMED_PER_CHUNK = 20
+_MODULES = {".csv": "google_csv", ".gz": "gzipped", ".parquet": "parquet", ".bin": "packed"}
+MOST_NAMED = 20
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class Piece:
     def reject(self, record: int, kind: str, detail: str) -> None:
         """Count a bad record and remember the first few."""
         self.kinds[kind] += 1
-        if len(self.named) < _NAMED_PER_CHUNK:
+        if len(self.named) < MOST_NAMED:
             self.named.append(Bad(record, kind, detail))
 
 
@@ -94,6 +96,15 @@ def load(chunk: Chunk, params: Params) -> Piece:
     return _module(chunk.path).load(chunk, params)
 
 
+def pieces(chunk: Chunk, params: Params) -> Iterator[Piece]:
+    """The reports of a chunk in order; a chunk that is a whole packed file takes several pieces."""
+    module = _module(chunk.path)
+    if hasattr(module, "pieces"):
+        yield from module.pieces(chunk, params)
+    else:
+        yield module.load(chunk, params)
+
+
 def write_reports(path: str | Path, parts: Reports | Iterable[Reports], params: Params) -> None:
     """Write reports, or a stream of batches of them, in the format of the file name."""
     writer = open_writer(path, params)
@@ -107,7 +118,10 @@ def write_reports(path: str | Path, parts: Reports | Iterable[Reports], params: 
 
 def open_writer(path: str | Path, params: Params) -> ReportWriter:
     """A writer in the format of the file name."""
-    return _module(path).Writer(Path(path), params)
+    module = _module(path)
+    if not hasattr(module, "Writer"):
+        raise RapporError(f"{path} is a format to be read only; leave .gz out and pack the file")
+    return module.Writer(Path(path), params)
 
 
 def read_reports(path: str | Path, params: Params) -> Reports:
@@ -118,17 +132,27 @@ def read_reports(path: str | Path, params: Params) -> Reports:
 def iterate_reports(path: str | Path, params: Params) -> Iterator[Reports]:
     """The reports of a file batch by batch, in order; a bad record is refused."""
     before = 0
-    for chunk in chunks(path):
-        piece = load(chunk, params)
+    for piece in file_pieces(path, params):
         if piece.named:
             raise RapporError(describe(str(path), before, piece.named[0]))
         before += piece.records
         yield piece.reports
 
 
+def file_pieces(path: str | Path, params: Params) -> Iterator[Piece]:
+    """The pieces of a file in order; `-` is a CSV file on standard input."""
+    if str(path) == "-":
+        from dpest.rappor.wire.google_csv import stream
+
+        yield from stream(sys.stdin.buffer, "-", params)
+        return
+    for chunk in chunks(path):
+        yield from pieces(chunk, params)
+
+
 def describe(path: str, before: int, bad: Bad) -> str:
     """Say where a bad record is, given how many records came before its chunk."""
-    unit = "line" if path.endswith(".csv") or path == "-" else "record"
+    unit = "line" if path.endswith((".csv", ".csv.gz")) or path == "-" else "record"
     return f"{path}, {unit} {before + bad.record + 1}: {bad.detail}"
 
 
@@ -180,6 +204,6 @@ def foreign(chunk: Chunk, params: Params, found: Params) -> Piece:
 def _module(path: str | Path) -> ModuleType:
     name = _MODULES.get(Path(path).suffix)
     if name is None:
-        known = ", ".join(_MODULES)
+        known = ", ".join(_MODULES).replace(".gz", ".csv.gz")
         raise RapporError(f"{path} has no known format; use a name that ends in {known}")
     return import_module(f"dpest.rappor.wire.{name}")

@@ -16,7 +16,7 @@ import numpy as np
 
 from dpest.rappor.errors import RapporError
 from dpest.rappor.params import Params
-from dpest.rappor.reports import Reports, byte_width
+from dpest.rappor.reports import Reports, batch_size, byte_width
 from dpest.rappor.wire.files import Chunk, Piece, empty, wrong_cohort
 from dpest.rappor.wire.quoting import quoted
 from dpest.rappor.wire.streams import Replacing
@@ -27,6 +27,7 @@ _CHUNK_BYTES = 1 << 23
 _LONGEST_LINE = 1 << 20
 _LONGEST_COHORT = 9
 _BATCH = 1 << 14
+_ON_ONE_LINE = str.maketrans("\r\n", "  ")
 _COMMA, _NEWLINE, _RETURN, _QUOTE, _ZERO = b',\n\r"0'
 
 
@@ -179,6 +180,7 @@ def _check_header(name: str, line: bytes) -> None:
 class StreamWriter:
     """Writes reports.csv to a stream that someone else opens and closes.
 
+    A report is a line, whatever the clients are called: line breaks in a name become spaces.
     Bloom filter and permanent response stay blank: they are the client's own.
     """
 
@@ -189,8 +191,9 @@ class StreamWriter:
     def write(self, reports: Reports, clients: Sequence[str] | None = None) -> None:
         """Append reports; without names the clients are numbered."""
         names = clients or range(self._written + 1, self._written + len(reports) + 1)
-        for at in range(0, len(reports), _BATCH):
-            self._stream.write(text(reports[at : at + _BATCH], names[at : at + _BATCH]))
+        step = batch_size(8 * reports.k, _BATCH)
+        for at in range(0, len(reports), step):
+            self._stream.write(text(reports[at : at + step], names[at : at + step]))
         self._written += len(reports)
 
     def close(self) -> None:
@@ -224,7 +227,8 @@ def text(reports: Reports, clients: Sequence) -> str:
     """The lines of reports.csv."""
     k = reports.k
     bits = (reports.bits[:, ::-1] + np.uint8(_ZERO)).tobytes().decode("ascii")
-    rows = zip(map(quoted, clients), reports.cohorts.tolist(), strict=True)
+    names = (quoted(client).translate(_ON_ONE_LINE) for client in clients)
+    rows = zip(names, reports.cohorts.tolist(), strict=True)
     lines = [
         f"{client},{cohort},,,{bits[row * k : row * k + k]}\n"
         for row, (client, cohort) in enumerate(rows)

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpest.rappor.errors import RapporError
 from dpest.rappor.params import Params
-from dpest.rappor.reports import Reports, byte_width
+from dpest.rappor.reports import Reports, batch_size, byte_width
 from dpest.rappor.wire.files import Chunk, Piece, foreign, sift
 from dpest.rappor.wire.streams import Replacing
 
@@ -23,8 +23,8 @@ def chunks(path: str) -> list[Chunk]:
     found, offset = _header(path)
     size = os.path.getsize(path) - offset
     records = -(-size // _record(found.k).itemsize)
-    starts = range(0, records, _CHUNK_RECORDS)
-    return [Chunk(path, start, min(start + _CHUNK_RECORDS, records)) for start in starts]
+    step = batch_size(found.k, _CHUNK_RECORDS)
+    return [Chunk(path, at, min(at + step, records)) for at in range(0, records, step)]
 
 
 def load(chunk: Chunk, params: Params) -> Piece:

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpest.rappor.errors import RapporError
 from dpest.rappor.params import Params
-from dpest.rappor.reports import Reports
+from dpest.rappor.reports import Reports, batch_size
 from dpest.rappor.wire.files import Chunk, Piece, foreign, sift
 from dpest.rappor.wire.streams import Replacing
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _CHUNK_ROWS = 1 << 18
+_FEWEST_ROWS = 1 << 11
 _KEY = "dpest_params"
 _INTEGERS = {s + t for s in ("", "U") for t in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")}
 
@@ -32,11 +33,15 @@ def columns(k: int) -> list[str]:
 
 def chunks(path: str) -> list[Chunk]:
     """Ranges of rows."""
-    query = "SELECT sum(num_rows) FROM parquet_file_metadata(?)"
+    rows_in, words_in = (
+        "SELECT sum(num_rows) FROM parquet_file_metadata(?)",
+        "SELECT count(*) FROM parquet_schema(?) WHERE name LIKE 'bits%'",
+    )
     with _connect() as connection, _told(f"cannot read {path}"):
-        (rows,) = connection.execute(query, [path]).fetchall()[0]
-    starts = range(0, int(rows), _CHUNK_ROWS)
-    return [Chunk(path, start, min(start + _CHUNK_ROWS, int(rows))) for start in starts]
+        (rows,) = connection.execute(rows_in, [path]).fetchall()[0]
+        (words,) = connection.execute(words_in, [path]).fetchall()[0]
+    step = batch_size(64 * max(words, 1), _CHUNK_ROWS)
+    return [Chunk(path, at, min(at + step, int(rows))) for at in range(0, int(rows), step)]
 
 
 def load(chunk: Chunk, params: Params) -> Piece:
@@ -114,7 +119,9 @@ class Writer:
 
     def close(self) -> None:
         """Finish the file."""
-        metadata = f"KV_METADATA {{{_KEY}: '{self._params.to_json()}'}}"
+        rows = max(batch_size(self._params.k, _CHUNK_ROWS) // 2, _FEWEST_ROWS)
+        group = f"ROW_GROUP_SIZE {rows}"
+        metadata = f"{group}, KV_METADATA {{{_KEY}: '{self._params.to_json()}'}}"
         target = str(self._target.partial).replace("'", "''")
         self._execute(f"COPY reports TO '{target}' (FORMAT parquet, {metadata})")
         self._target.commit()

@@ -1,13 +1,20 @@
-"""Text from and to files by name or the standard streams; a file appears when it is complete."""
+"""Text from and to files by name or the standard streams; a file appears when it is complete.
+
+Text is UTF-8 whatever the locale, with or without a byte order mark, and is unpacked if the name
+ends in .gz.
+"""
 
 from __future__ import annotations
 
+import gzip
 import os
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, cast
 
 from dpest.rappor.errors import RapporError
 
@@ -16,17 +23,38 @@ from dpest.rappor.errors import RapporError
 def reading(name: str) -> Iterator[TextIO]:
     """Text from a file, or from standard input for `-`."""
     if name == "-":
-        yield sys.stdin
+        yield _standard(sys.stdin, "utf-8-sig")
         return
-    with open(name, newline="", encoding="utf-8-sig") as lines:
-        yield lines
+    opened = gzip.open if name.endswith(".gz") else open
+    with unpacking(name), opened(name, "rt", newline="", encoding="utf-8-sig") as lines:
+        yield cast(TextIO, lines)
+
+
+@contextmanager
+def unpacking(name: str) -> Iterator[None]:
+    """Tell of a compressed file that is cut short or damaged."""
+    try:
+        yield
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise RapporError(f"cannot unpack {name}: {error}") from None
+
+
+def standard_output() -> TextIO:
+    """Standard output for UTF-8 with bare line feeds."""
+    return _standard(sys.stdout, "utf-8")
+
+
+def _standard(stream: TextIO, encoding: str) -> TextIO:
+    if isinstance(stream, TextIOWrapper):
+        stream.reconfigure(encoding=encoding, errors="strict", newline="")
+    return stream
 
 
 @contextmanager
 def writing(name: str | None) -> Iterator[TextIO]:
     """Text to a file that appears when it is complete, or to standard output."""
     if name is None:
-        yield sys.stdout
+        yield standard_output()
         sys.stdout.flush()
         return
     target = Replacing(Path(name))
