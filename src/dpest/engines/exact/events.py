@@ -21,11 +21,11 @@ from dpest.engines.exact.extreme import Extreme, Slab
 from dpest.engines.exact.loss import DirectedLoss, ExactLaw, restore
 from dpest.engines.exact.refusal import OutOfReach
 from dpest.engines.exact.slabs import candidate_slabs, wider
+from dpest.engines.exact.wording import Blank, name_of, slab_tests, slab_text, structure_tests
 from dpest.numbers.rational import ONE, exact, to_float
 from dpest.numbers.ties import clearly_above
 from dpest.program import Condition, Input, Linear, Noise
 from dpest.program.linear import Variable
-from dpest.program.program import SLOT
 from dpest.program.remaining import keeps_noise
 
 _GIVEN_AWAY = 2e-7
@@ -122,11 +122,11 @@ class Event:
         numbers: dict[int, Any] = {}
         for part in self.parts:
             for place, value in zip(part.component.positions, part.key, strict=True):
-                numbers[place] = _Blank(place) if isinstance(value, tuple) else float(value)
+                numbers[place] = Blank(place) if isinstance(value, tuple) else float(value)
         if len(numbers) == 1:
-            numbers = {k: _Blank("") if isinstance(v, _Blank) else v for k, v in numbers.items()}
+            numbers = {k: Blank("") if isinstance(v, Blank) else v for k, v in numbers.items()}
         slabs = [slab for part in self.parts for slab in part.placed_slabs]
-        blanks = [v for v in numbers.values() if isinstance(v, _Blank)]
+        blanks = [v for v in numbers.values() if isinstance(v, Blank)]
         plain = self.alone and not _mixed(self.group)
         if blanks and len(blanks) == len(numbers) and plain:
             subject = self._bounds(slabs, numbers)
@@ -137,8 +137,8 @@ class Event:
         return f"{text} with {bounds}" if bounds else text
 
     def _bounds(self, slabs: Sequence[Slab], numbers: dict[int, Any]) -> str:
-        texts = [_slab_text(slab, len(numbers)) for slab in slabs]
-        texts += [f"{_name(k, len(numbers))} != {value:.10g}" for k, value in self.excluded]
+        texts = [slab_text(slab, len(numbers)) for slab in slabs]
+        texts += [f"{name_of(k, len(numbers))} != {value:.10g}" for k, value in self.excluded]
         return " and ".join(texts)
 
     def python(self) -> str:
@@ -150,92 +150,16 @@ class Event:
             if not isinstance(value, tuple)
         }
         paths: list[str] = []
-        tests = list(_structure_tests(self.group.skeleton, "output", paths, self.alone))
+        tests = list(structure_tests(self.group.skeleton, "output", paths, self.alone))
         tests += [f"{paths[k]} == {float(value)!r}" for k, value in sorted(fixed.items())]
         for part in self.parts:
-            tests += [test for slab in part.placed_slabs for test in _slab_tests(slab, paths)]
+            tests += [test for slab in part.placed_slabs for test in slab_tests(slab, paths)]
         tests += [f"{paths[k]} != {value!r}" for k, value in self.excluded]
         return " and ".join(tests) or "True"
 
 
-def _structure_tests(
-    skeleton: Any, path: str, paths: list[str], alone: bool
-) -> Iterator[str]:
-    """Tests of the fixed values and lengths; the place of every number goes to `paths`.
-
-    Where outputs have other forms too, their types are tested first.
-    """
-    if skeleton == SLOT:
-        paths.append(path)
-        if not alone:
-            yield f"isinstance({path}, (int, float))"
-        return
-    kind, content = skeleton
-    if kind == "value":
-        yield f"{path} is None" if content is None else f"{path} == {content!r}"
-        return
-    if isinstance(kind, type):
-        if not alone:
-            yield f"type({path}).__name__ == {kind.__name__!r}"
-        for name, item in content:
-            yield from _structure_tests(item, f"{path}.{name}", paths, alone)
-        return
-    if kind != "dict":
-        if not alone:
-            yield f"isinstance({path}, (list, tuple))"
-        yield f"len({path}) == {len(content)}"
-        content = enumerate(content)
-    for key, item in content:
-        yield from _structure_tests(item, f"{path}[{key!r}]", paths, alone)
-
-
-def _slab_tests(slab: Slab, paths: Sequence[str]) -> Iterator[str]:
-    total = " + ".join(
-        paths[k] if c == 1 else f"{to_float(c)!r} * {paths[k]}" for k, c in slab.coefficients
-    )
-    if slab.low > -math.inf:
-        yield f"{total} >= {slab.low!r}"
-    if slab.high < math.inf:
-        yield f"{total} <= {slab.high!r}"
-
-
-class _Blank(float):
-    """Stands for a released number in a printed outcome."""
-
-    place: int | str
-
-    def __new__(cls, place: int | str) -> _Blank:
-        made = super().__new__(cls, math.nan)
-        made.place = place
-        return made
-
-    def __repr__(self) -> str:
-        return f"y{self.place}"
-
-
 def _mixed(group: Group) -> bool:
     return isinstance(group.skeleton, tuple) and "value" in repr(group.skeleton)
-
-
-def _slab_text(slab: Slab, count: int) -> str:
-    name = " ".join(_term(k, c, count) for k, c in slab.coefficients).removeprefix("+ ")
-    if slab.low == slab.high:
-        return f"{name} = {slab.low:.10g}"
-    if slab.low == -math.inf:
-        return f"{name} <= {slab.high:.10g}"
-    if slab.high == math.inf:
-        return f"{name} >= {slab.low:.10g}"
-    return f"{slab.low:.10g} <= {name} <= {slab.high:.10g}"
-
-
-def _name(place: int, count: int) -> str:
-    return "y" if count == 1 else f"y{place}"
-
-
-def _term(place: int, coefficient: fmpq, count: int) -> str:
-    name = _name(place, count)
-    size = "" if abs(coefficient) == 1 else f"{to_float(abs(coefficient)):g} "
-    return f"{'-' if coefficient < 0 else '+'} {size}{name}"
 
 
 def fits(leaf: Linear, part: Any) -> bool:
