@@ -15,6 +15,7 @@ from dpest.engines.proof.mixture import prove_mixture
 from dpest.engines.proof.refusal import NoProof
 from dpest.engines.proof.related import finite_inputs, finite_relation
 from dpest.engines.proof.split import has_extremes, routes
+from dpest.engines.proof.subsampling import prove_subsampling
 from dpest.engines.proof.worst import Worst, worst_of
 from dpest.evidence import Certificate
 from dpest.inputs import Inputs, OneOf
@@ -63,7 +64,7 @@ def prove(program: Program | Family, inputs: Inputs, neighbors: Neighbors) -> Pr
     """
     neighbors.check(inputs)
     found: list[Proof] = []
-    for attempt in (_finite, _aligned, _coupled, _mixed):
+    for attempt in (_finite, _aligned, _subsampled, _coupled, _mixed):
         proof = attempt(program, inputs, neighbors)
         if proof is not None:
             found.append(proof)
@@ -118,6 +119,21 @@ def _aligned(program: Program | Family, inputs: Inputs, neighbors: Neighbors) ->
         if better is not alignment:
             alignment, worst = better, worst_of(better)
     return _sealed(program.name, "alignment", best[1], relation, alignment.data, worst)
+
+
+def _subsampled(program: Program | Family, inputs: Inputs, neighbors: Neighbors) -> Proof | None:
+    """Coins that decide whether an input has a say."""
+    if not isinstance(program, Program) or isinstance(inputs, OneOf):
+        return None
+    try:
+        found = prove_subsampling(program, inputs, neighbors)
+    except NoProof as reason:
+        return _none(str(reason))
+    if found is None:
+        return None
+    worst = Worst(None, "", found.direction, None)
+    return _sealed(program.name, "subsampling", found.program, found.neighbors,
+                   found.alignment, worst)  # fmt: skip
 
 
 # -- finite domains ---------------------------------------------------------------------------

@@ -1,0 +1,90 @@
+"""A program as certificate data in which the choices that coins make stay whole."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from dpest.engines.proof.encode import Encoder, domain_data
+from dpest.engines.proof.finite import flat
+from dpest.engines.proof.split import Route, routes
+from dpest.inputs import Inputs
+from dpest.program import Condition, Input, Linear, Noise, Piece, Program
+from dpest.program.linear import Variable, pieces
+from dpest.verify.choices import COINS
+
+
+def choices_data(program: Program, inputs: Inputs) -> dict[str, Any]:
+    """The program section of a certificate; see `dpest.verify.choices`."""
+    found = [_plain(route) for route in routes(program, False, is_choice)]
+    encoder = _Encoder(inputs.size)
+    for noise in program.noises:
+        encoder.draw(noise)
+    return {**encoder.program(domain_data(inputs), found), "choices": encoder.choices}
+
+
+def has_coins(program: Program) -> bool:
+    """Whether coins decide anything, at first sight."""
+    for path in program.paths:
+        lines = [leaf.value for leaf in path.output.leaves]
+        if any(_is_of_coins(condition) for condition in path.conditions):
+            return True
+        if any(is_choice(piece) for piece in pieces([*path.conditions, *lines])):
+            return True
+    return False
+
+
+def _is_of_coins(condition: Condition) -> bool:
+    return _of_coins(condition.gap)
+
+
+def is_choice(piece: Piece) -> bool:
+    """Whether coins alone decide the piece, and all others inside it."""
+    gaps = piece.partition.gaps
+    return all(_of_coins(gap) for gap in gaps) and all(map(is_choice, pieces(piece.values)))
+
+
+def _of_coins(gap: Linear) -> bool:
+    return all(isinstance(v, Noise) and v.law.name in COINS for v in gap.terms)
+
+
+def _plain(route: Route) -> Route:
+    """With conditions in place of winners."""
+    return replace(route, fragments=tuple(flat(f, {}) for f in route.fragments))
+
+
+class _Encoder(Encoder):
+    """Writes x[n + k] for choice k."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.size = size
+        self.choices: list[dict[str, Any]] = []
+        self._stand_ins: dict[Piece, Linear] = {}
+        self._inputs: dict[int, Linear] = {}
+
+    def line(self, line: Linear) -> int:
+        values: dict[Variable, Linear] = {
+            piece: self._stand_in(piece) for piece in line.terms if isinstance(piece, Piece)
+        }
+        return super().line(line.substitute(values))
+
+    def _stand_in(self, piece: Piece) -> Linear:
+        if piece not in self._stand_ins:
+            number = self.size + self._choice(piece)
+            if number not in self._inputs:
+                self._inputs[number] = Linear.of(Input(number))
+            self._stand_ins[piece] = self._inputs[number]
+        return self._stand_ins[piece]
+
+    def _choice(self, piece: Piece) -> int:
+        data = {
+            "cells": [
+                [[self.line(c.left), self.line(c.right), c.strict] for c in cell]
+                for cell in piece.partition.cells
+            ],
+            "values": [self.line(value) for value in piece.values],
+        }
+        if data not in self.choices:
+            self.choices.append(data)
+        return self.choices.index(data)
