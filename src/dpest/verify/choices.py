@@ -19,7 +19,7 @@ from typing import Any
 
 from flint import fmpq
 
-from dpest.verify.model import Draw, Line, Model, flag, items, place, read_model
+from dpest.verify.model import Draw, Line, Model, Terms, flag, items, place, read_model
 from dpest.verify.price import ONE, ZERO, Malformed
 from dpest.verify.shift import EITHER_WAY, UPWARD
 
@@ -27,17 +27,31 @@ MOVABLE = EITHER_WAY | UPWARD
 COINS = frozenset({"uniform", "integers", "choice"})
 MAX_FACES = 4_096
 Condition = tuple[int, int, bool]
+Cells = tuple[tuple[Condition, ...], ...]
 Face = tuple[fmpq, fmpq]
 """A value that stands for a face of a coin, and its probability."""
-Affine = tuple[fmpq, tuple[tuple[int, fmpq], ...], tuple[tuple[int, fmpq], ...]]
-"""Constant, coefficients of inputs and closed choices, coefficients of draws."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Row:
+    """An affine expression once coins have fallen; equal ones are one and the same object."""
+
+    const: fmpq
+    inputs: Terms
+    """Coefficients of the mechanism's inputs."""
+    shape: int
+    """A number for all the rest: coefficients of draws and of closed choices."""
+    movable: tuple[tuple[int, fmpq], ...]
+    """Coefficients of the draws that can be shifted."""
+    closed: tuple[int, ...]
+    coins_only: bool
 
 
 @dataclass(frozen=True)
 class Choice:
     """One of the values (lines): that of the cell whose conditions hold."""
 
-    cells: tuple[tuple[Condition, ...], ...]
+    cells: Cells
     values: tuple[int, ...]
 
 
@@ -46,8 +60,13 @@ class OpenPath:
     """Conditions `gap >= 0` (or > 0) and outputs by place."""
 
     returns: str
-    when: tuple[tuple[Affine, bool], ...]
-    out: tuple[tuple[int, Affine], ...]
+    when: tuple[tuple[Row, bool], ...]
+    out: tuple[tuple[int, Row], ...]
+
+    @property
+    def rows(self) -> list[Row]:
+        """The gaps of its conditions, then its outputs."""
+        return [row for row, _ in self.when] + [row for _, row in self.out]
 
 
 Branch = tuple[OpenPath, ...]
@@ -87,22 +106,46 @@ class Mechanism:
     def _conditions(self, choice: Choice) -> Iterator[Condition]:
         return (condition for cell in choice.cells for condition in cell)
 
-    def deciders(self, choice: Choice) -> frozenset[int]:
-        """The coins in the conditions of a choice."""
-        lines = self.model.lines
-        both = (k for left, right, _ in self._conditions(choice) for k in (left, right))
-        return frozenset(j for k in both for j in lines[k].noise)
-
-    def gap(self, condition: Condition) -> Affine:
-        left, right = (self.model.lines[k] for k in condition[:2])
-        return minus(affine(left), affine(right))
+    @cached_property
+    def deciders(self) -> tuple[frozenset[int], ...]:
+        """The draws in the conditions of each choice."""
+        found: dict[Cells, frozenset[int]] = {}
+        for choice in self.choices:
+            if choice.cells not in found:
+                gaps = map(self.gap, self._conditions(choice))
+                found[choice.cells] = frozenset(j for gap in gaps for j in gap.noise)
+        return tuple(found[choice.cells] for choice in self.choices)
 
     @cached_property
-    def gaps(self) -> tuple[Affine, ...]:
+    def openers(self) -> tuple[Opener, ...]:
+        """What says which value of each choice is taken."""
+        found: dict[Cells, Opener] = {}
+        for choice, coins in zip(self.choices, self.deciders, strict=True):
+            if choice.cells not in found:
+                cells = [[(self.gap(c), c[2]) for c in cell] for cell in choice.cells]
+                found[choice.cells] = Opener(cells, sorted(coins))
+        return tuple(found[choice.cells] for choice in self.choices)
+
+    def gap(self, condition: Condition) -> Line:
+        left, right = (self.model.lines[k] for k in condition[:2])
+        return minus(left, right)
+
+    @cached_property
+    def mixtures(self) -> dict[tuple[int, ...], list[tuple[fmpq, Branch]]]:
+        """The branches for every set of coins that was opened."""
+        return {}
+
+    @cached_property
+    def gaps(self) -> tuple[Line, ...]:
         """The gaps of all conditions."""
         found = [c for part in self.model.parts for c in part.when]
         found += [c for choice in self.choices for c in self._conditions(choice)]
         return tuple(map(self.gap, dict.fromkeys(found)))
+
+    @cached_property
+    def rows(self) -> Rows:
+        """All rows that were met so far."""
+        return Rows(self)
 
     @cached_property
     def plain(self) -> frozenset[int]:
@@ -112,23 +155,89 @@ class Mechanism:
         return frozenset(j for k in lines for j in self.model.lines[k].noise)
 
 
-def affine(line: Line) -> Affine:
-    return line.const, tuple(sorted(line.inputs.items())), tuple(sorted(line.noise.items()))
+class Opener:
+    """Finds the cell that holds, for every way in which its coins fall."""
+
+    def __init__(self, cells: Sequence[Sequence[tuple[Line, bool]]], coins: Sequence[int]) -> None:
+        self._cells = cells
+        self._coins = coins
+        self._known: dict[tuple[object, ...], int] = {}
+
+    def __call__(self, shown: Mapping[int, fmpq]) -> int:
+        key = tuple(_whole(shown[j]) for j in self._coins)
+        if key not in self._known:
+            self._known[key] = self._found(shown)
+        return self._known[key]
+
+    def _found(self, shown: Mapping[int, fmpq]) -> int:
+        hits = [
+            k
+            for k, cell in enumerate(self._cells)
+            if all(_holds(gap, strict, shown) for gap, strict in cell)
+        ]
+        if len(hits) != 1:
+            raise Malformed("the cells of a choice overlap or leave something out")
+        return hits[0]
 
 
-def minus(one: Affine, other: Affine) -> Affine:
-    return one[0] - other[0], _minus(one[1], other[1]), _minus(one[2], other[2])
+def _holds(gap: Line, strict: bool, shown: Mapping[int, fmpq]) -> bool:
+    value = gap.const
+    for j, c in gap.noise.items():
+        value += c * shown[j]
+    return bool(value > 0 or (value == 0 and not strict))
 
 
-def _minus(
-    one: tuple[tuple[int, fmpq], ...], other: tuple[tuple[int, fmpq], ...]
-) -> tuple[tuple[int, fmpq], ...]:
+class Rows:
+    """Makes rows, each only once."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self._mechanism = mechanism
+        self._known: dict[object, Row] = {}
+        self._shapes: dict[object, int] = {}
+
+    def __call__(self, line: Line) -> Row:
+        size, draws = self._mechanism.size, self._mechanism.model.noise
+        inputs = {i: c for i, c in line.inputs.items() if i < size}
+        closed = {i: c for i, c in line.inputs.items() if i >= size}
+        rest = (_key(line.noise), _key(closed))
+        shape = self._shapes.setdefault(rest, len(self._shapes))
+        key = (_whole(line.const), _key(inputs), shape)
+        if key not in self._known:
+            movable = [(j, c) for j, c in line.noise.items() if draws[j].law in MOVABLE]
+            self._known[key] = Row(
+                line.const, inputs, shape, tuple(sorted(movable)),
+                tuple(i - size for i in closed),
+                not line.inputs and all(draws[j].law in COINS for j in line.noise),
+            )  # fmt: skip
+        return self._known[key]
+
+
+def _whole(value: fmpq) -> tuple[int, int]:
+    """Numbers that hash faster than the rational itself."""
+    return int(value.p), int(value.q)
+
+
+def _key(terms: Terms) -> tuple[object, ...]:
+    return tuple((k, *_whole(terms[k])) for k in sorted(terms))
+
+
+def minus(one: Line, other: Line) -> Line:
+    return Line(
+        one.const - other.const, plus(one.inputs, other.inputs, -ONE),
+        plus(one.noise, other.noise, -ONE), {},
+    )  # fmt: skip
+
+
+def plus(one: Terms, other: Terms, factor: fmpq) -> Terms:
+    """`one + factor * other`."""
     if not other:
         return one
     total = dict(one)
-    for key, value in other:
-        total[key] = total.get(key, ZERO) - value
-    return tuple(sorted((key, value) for key, value in total.items() if value != 0))
+    for key, value in other.items():
+        new = total.pop(key, ZERO) + factor * value
+        if new != 0:
+            total[key] = new
+    return total
 
 
 # -- reading ----------------------------------------------------------------------------------
@@ -189,7 +298,7 @@ def _check_choice(mechanism: Mechanism, number: int, choice: Choice) -> None:
     for left, right, _ in (c for cell in choice.cells for c in cell):
         if model.lines[left].inputs or model.lines[right].inputs:
             raise Malformed("a choice that is not made by coins")
-    if any(model.noise[j].law not in COINS for j in mechanism.deciders(choice)):
+    if any(model.noise[j].law not in COINS for j in mechanism.deciders[number]):
         raise Malformed("a choice that is not made by coins")
 
 
@@ -213,11 +322,11 @@ def _thresholds(mechanism: Mechanism, j: int) -> set[fmpq]:
     if j in mechanism.plain:
         raise Malformed("a uniform draw that is not only compared")
     found = set()
-    for const, inputs, noise in mechanism.gaps:
-        if any(k == j for k, _ in noise):
-            if inputs or len(noise) > 1:
+    for gap in mechanism.gaps:
+        if j in gap.noise:
+            if gap.inputs or len(gap.noise) > 1:
                 raise Malformed("a uniform draw that is not only compared with constants")
-            found.add(-const / noise[0][1])
+            found.add(-gap.const / gap.noise[j])
     return found
 
 
@@ -232,6 +341,13 @@ def _intervals(draw: Draw, thresholds: set[fmpq]) -> list[Face]:
 
 def branches(mechanism: Mechanism, coins: Sequence[int]) -> list[tuple[fmpq, Branch]]:
     """The mechanism as a mixture over the faces of some coins; equal branches are one."""
+    key = tuple(coins)
+    if key not in mechanism.mixtures:
+        mechanism.mixtures[key] = _mixture(mechanism, coins)
+    return mechanism.mixtures[key]
+
+
+def _mixture(mechanism: Mechanism, coins: Sequence[int]) -> list[tuple[fmpq, Branch]]:
     thrown = [faces(mechanism, j) for j in coins]
     count = 1
     for shown in thrown:
@@ -255,8 +371,8 @@ class _Opening:
     def __init__(self, mechanism: Mechanism, shown: Mapping[int, fmpq]) -> None:
         self.mechanism = mechanism
         self.shown = shown
-        self._lines: dict[int, Affine] = {}
-        self._values: dict[int, Affine | None] = {}
+        self._lines: dict[int, Line] = {}
+        self._values: dict[int, Line | None] = {}
         self._parts: dict[int, OpenPath | None] = {}
 
     def branch(self) -> Branch:
@@ -270,43 +386,41 @@ class _Opening:
     def _part(self, p: int) -> OpenPath | None:
         """The part without what is decided; None where a condition is false."""
         if p not in self._parts:
-            part = self.mechanism.model.parts[p]
+            part, row = self.mechanism.model.parts[p], self.mechanism.rows
             when = self._undecided(part.when)
-            out = tuple((position, self.line(k)) for position, k in part.out)
+            out = tuple((position, row(self.line(k))) for position, k in part.out)
             self._parts[p] = None if when is None else OpenPath("", when, out)
         return self._parts[p]
 
-    def _undecided(
-        self, conditions: Sequence[Condition]
-    ) -> tuple[tuple[Affine, bool], ...] | None:
+    def _undecided(self, conditions: Sequence[Condition]) -> tuple[tuple[Row, bool], ...] | None:
         kept = []
         for left, right, strict in conditions:
             gap = minus(self.line(left), self.line(right))
-            if gap[1] or gap[2]:
-                kept.append((gap, strict))
-            elif gap[0] < 0 or (strict and gap[0] == 0):
+            if gap.inputs or gap.noise:
+                kept.append((self.mechanism.rows(gap), strict))
+            elif gap.const < 0 or (strict and gap.const == 0):
                 return None
         return tuple(kept)
 
-    def line(self, k: int) -> Affine:
+    def line(self, k: int) -> Line:
         if k not in self._lines:
             self._lines[k] = self._opened(self.mechanism.model.lines[k])
         return self._lines[k]
 
-    def _opened(self, line: Line) -> Affine:
-        const = line.const
-        inputs = {i: c for i, c in line.inputs.items() if self._value(i) is None}
-        noise = {j: c for j, c in line.noise.items() if j not in self.shown}
-        const += sum((c * self.shown[j] for j, c in line.noise.items() if j in self.shown), ZERO)
-        for i, c in line.inputs.items():
-            value = self._value(i)
-            if value is not None:
-                const += c * value[0]
-                _add(inputs, value[1], c)
-                _add(noise, value[2], c)
-        return affine(Line(const, inputs, noise, {}))
+    def _opened(self, line: Line) -> Line:
+        const, inputs, noise = line.const, line.inputs, line.noise
+        if not noise.keys().isdisjoint(self.shown):
+            const += sum((noise[j] * self.shown[j] for j in noise if j in self.shown), ZERO)
+            noise = {j: c for j, c in noise.items() if j not in self.shown}
+        made = {i: value for i in inputs if (value := self._value(i)) is not None}
+        inputs = {i: c for i, c in inputs.items() if i not in made}
+        for i, value in made.items():
+            c = line.inputs[i]
+            const += c * value.const
+            inputs, noise = plus(inputs, value.inputs, c), plus(noise, value.noise, c)
+        return Line(const, inputs, noise, {})
 
-    def _value(self, i: int) -> Affine | None:
+    def _value(self, i: int) -> Line | None:
         """What x[i] stands for where it is a choice that is made; None where it stays."""
         if i < self.mechanism.size:
             return None
@@ -314,23 +428,13 @@ class _Opening:
             self._values[i] = self._made(i - self.mechanism.size)
         return self._values[i]
 
-    def _made(self, number: int) -> Affine | None:
+    def _made(self, number: int) -> Line | None:
         choice = self.mechanism.choices[number]
         if not self.mechanism.roots[number][1] & self.shown.keys():
             return None
-        if not self.mechanism.deciders(choice) <= self.shown.keys():
+        if not self.mechanism.deciders[number] <= self.shown.keys():
             raise Malformed("a choice that is only half open")
-        hits = [k for k, cell in enumerate(choice.cells) if self._undecided(cell) is not None]
-        if len(hits) != 1:
-            raise Malformed("the cells of a choice overlap or leave something out")
-        return self.line(choice.values[hits[0]])
-
-
-def _add(total: dict[int, fmpq], more: tuple[tuple[int, fmpq], ...], factor: fmpq) -> None:
-    for key, value in more:
-        new = total.pop(key, ZERO) + factor * value
-        if new != 0:
-            total[key] = new
+        return self.line(choice.values[self.mechanism.openers[number](self.shown)])
 
 
 def _joined(returns: str, parts: Sequence[OpenPath]) -> OpenPath:
@@ -339,18 +443,9 @@ def _joined(returns: str, parts: Sequence[OpenPath]) -> OpenPath:
     return OpenPath(returns, tuple(when), tuple(out))
 
 
-def closed(mechanism: Mechanism, branch: Branch) -> frozenset[int]:
-    """The choices that stayed closed in a branch."""
-    rows = [line for path in branch for line, _ in path.when]
-    rows += [line for path in branch for _, line in path.out]
-    return frozenset(
-        i - mechanism.size for line in rows for i, _ in line[1] if i >= mechanism.size
-    )
-
-
 def check_closed(mechanism: Mechanism, branch: Branch, i: int) -> None:
     """Refuse a closed choice that x[i] decides, or noise that a shift could touch."""
-    for k in closed(mechanism, branch):
+    for k in {k for path in branch for row in path.rows for k in row.closed}:
         inputs, noise = mechanism.roots[k]
         if i in inputs:
             raise Malformed(f"a choice that x[{i}] has a say in stays closed")

@@ -18,9 +18,9 @@ from typing import NamedTuple, Protocol
 
 from flint import fmpq
 
-from dpest.verify.choices import MOVABLE, Affine, Branch, Mechanism, OpenPath, minus
-from dpest.verify.model import Domain, Draw, Line, Model, Part, Path
-from dpest.verify.price import ZERO, Malformed, Price, largest
+from dpest.verify.choices import Branch, Mechanism, OpenPath, Row, plus
+from dpest.verify.model import Domain, Draw, Line, Model, Part, Path, Terms
+from dpest.verify.price import ONE, ZERO, Malformed, Price, largest
 from dpest.verify.reach import Neighborhood
 from dpest.verify.shift import Wrong
 
@@ -64,11 +64,10 @@ def problem_of(
     kind: str, mechanism: Mechanism, path: OpenPath, moves: Sequence[fmpq]
 ) -> Problem | None:
     """What the moves of the conditions and outputs ask for; None where nothing has to be done."""
-    rows = [line for line, _ in path.when] + [line for _, line in path.out]
-    noise = [_movable(mechanism, row) for row in rows]
-    met = _tied(noise, moves)
-    if not met:
+    if not any(move != 0 for move in moves):
         return None
+    noise = [row.movable for row in path.rows]
+    met = _tied(noise, moves)
     names: dict[int, int] = {}
     for k in met:
         for j, _ in noise[k]:
@@ -79,10 +78,6 @@ def problem_of(
         kind, tuple(mechanism.model.noise[j] for j in names),
         tuple(dict.fromkeys(read[:first])), tuple(dict.fromkeys(read[first:])),
     )  # fmt: skip
-
-
-def _movable(mechanism: Mechanism, row: Affine) -> Noise:
-    return tuple((j, c) for j, c in row[2] if mechanism.model.noise[j].law in MOVABLE)
 
 
 def _tied(noise: Sequence[Noise], moves: Sequence[fmpq]) -> list[int]:
@@ -103,24 +98,14 @@ def _tied(noise: Sequence[Noise], moves: Sequence[fmpq]) -> list[int]:
 
 def mentions(branch: Branch, i: int) -> bool:
     """Whether x[i] has a say in the branch."""
-    return any(_coefficient(row, i) != 0 for path in branch for row in rows_of(path))
-
-
-def rows_of(path: OpenPath) -> Iterator[Affine]:
-    """The gaps of its conditions, then its outputs."""
-    yield from (line for line, _ in path.when)
-    yield from (line for _, line in path.out)
-
-
-def _coefficient(row: Affine, i: int) -> fmpq:
-    return next((c for k, c in row[1] if k == i), ZERO)
+    return any(i in row.inputs for path in branch for row in path.rows)
 
 
 def step_price(mechanism: Mechanism, branch: Branch, i: int, prices: Prices) -> Price:
     """What one unit of x[i] costs, up or down, on the dearest path of a branch."""
     problems: dict[Problem, None] = {}
     for path in branch:
-        slopes = [_coefficient(row, i) for row in rows_of(path)]
+        slopes = [row.inputs.get(i, ZERO) for row in path.rows]
         for sign in (fmpq(1), fmpq(-1)):
             found = problem_of("step", mechanism, path, [sign * c for c in slopes])
             if found is not None:
@@ -134,8 +119,8 @@ def step_price(mechanism: Mechanism, branch: Branch, i: int, prices: Prices) -> 
 def swap_price(mechanism: Mechanism, one: Branch, other: Branch, prices: Prices) -> Price:
     """What it costs to pass from a branch to another at the same input, whatever that is."""
     problems: dict[Problem, None] = {}
-    for path, match in matched(mechanism, one, other):
-        gaps = [minus(b, a) for a, b in zip(rows_of(path), rows_of(match), strict=True)]
+    for path, match in matched(one, other):
+        gaps = gaps_of(path, match)
         for point in _points(mechanism, path, gaps):
             found = problem_of("swap", mechanism, path, [_at(gap, point) for gap in gaps])
             if found is not None:
@@ -143,39 +128,45 @@ def swap_price(mechanism: Mechanism, one: Branch, other: Branch, prices: Prices)
     return largest(map(prices, problems))
 
 
-def matched(
-    mechanism: Mechanism, one: Branch, other: Branch
-) -> list[tuple[OpenPath, OpenPath]]:
+def matched(one: Branch, other: Branch) -> list[tuple[OpenPath, OpenPath]]:
     """Every path of the one branch with a path of its shape of the other, each taken once."""
     waiting: dict[object, list[OpenPath]] = {}
     for path in reversed(other):
-        waiting.setdefault(_shape(mechanism, path), []).append(path)
+        waiting.setdefault(_shape(path), []).append(path)
     pairs = []
     for path in one:
-        alike = waiting.get(_shape(mechanism, path))
+        alike = waiting.get(_shape(path))
         if not alike:
             raise Wrong("a path of a branch has no counterpart in another")
         pairs.append((path, alike.pop()))
     return pairs
 
 
-def _shape(mechanism: Mechanism, path: OpenPath) -> object:
+def _shape(path: OpenPath) -> object:
     """All of a path but its constants and what it takes from the inputs."""
-
-    def row(line: Affine) -> object:
-        return line[2], tuple((i, c) for i, c in line[1] if i >= mechanism.size)
-
-    when = tuple((row(line), strict) for line, strict in path.when)
-    return path.returns, when, tuple((position, row(line)) for position, line in path.out)
+    when = tuple((row.shape, strict) for row, strict in path.when)
+    return path.returns, when, tuple((position, row.shape) for position, row in path.out)
 
 
-def involved(gaps: Iterable[Affine]) -> list[int]:
+Gap = tuple[fmpq, Terms]
+"""How far a line moves: a constant and coefficients of inputs."""
+
+
+def gaps_of(path: OpenPath, match: OpenPath) -> list[Gap]:
+    """How far the lines of a path move when it becomes its match."""
+    return [
+        (b.const - a.const, plus(b.inputs, a.inputs, -ONE)) if a is not b else (ZERO, {})
+        for a, b in zip(path.rows, match.rows, strict=True)
+    ]
+
+
+def involved(gaps: Iterable[Gap]) -> list[int]:
     """The inputs that decide how far lines move."""
-    return sorted({i for gap in gaps for i, _ in gap[1]})
+    return sorted({i for _, inputs in gaps for i in inputs})
 
 
 def _points(
-    mechanism: Mechanism, path: OpenPath, gaps: Sequence[Affine]
+    mechanism: Mechanism, path: OpenPath, gaps: Sequence[Gap]
 ) -> Iterator[dict[int, fmpq]]:
     """The corners of the box of the inputs that matter, or all its whole points."""
     domain, inputs = mechanism.model.domain, involved(gaps)
@@ -185,7 +176,7 @@ def _points(
     if domain.low is None or domain.high is None:
         raise Wrong("inputs that matter to a swap are not bounded")
     ends = [domain.low, domain.high]
-    moved = (j for row in rows_of(path) for j, _ in _movable(mechanism, row))
+    moved = (j for row in path.rows for j, _ in row.movable)
     if any(mechanism.model.noise[j].lattice for j in moved):
         if not domain.integral:
             raise Wrong("a shift of integers that follows a real number")
@@ -197,5 +188,6 @@ def _points(
         yield dict(zip(inputs, values, strict=True))
 
 
-def _at(gap: Affine, point: dict[int, fmpq]) -> fmpq:
-    return gap[0] + sum((c * point[i] for i, c in gap[1]), ZERO)
+def _at(gap: Gap, point: dict[int, fmpq]) -> fmpq:
+    const, inputs = gap
+    return const + sum((c * point[i] for i, c in inputs.items()), ZERO)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,7 @@ from dpest.engines.proof.encode import Encoder, domain_data
 from dpest.engines.proof.finite import flat
 from dpest.engines.proof.split import Route, routes
 from dpest.inputs import Inputs
-from dpest.program import Condition, Input, Linear, Noise, Piece, Program
+from dpest.program import Condition, Input, Linear, Noise, Path, Piece, Program
 from dpest.program.linear import Variable, pieces
 from dpest.verify.choices import COINS
 
@@ -32,6 +33,20 @@ def has_coins(program: Program) -> bool:
         if any(is_choice(piece) for piece in pieces([*path.conditions, *lines])):
             return True
     return False
+
+
+def cases(program: Program) -> int:
+    """How many cases there are where every choice of coins is a case by itself."""
+    return sum(map(_cases, program.paths))
+
+
+def _cases(path: Path) -> int:
+    cells: dict[object, int] = {}
+    for piece in pieces([*path.conditions, *(leaf.value for leaf in path.output.leaves)]):
+        if is_choice(piece):
+            coins = piece.partition.roots
+            cells[coins] = max(len(piece.partition), cells.get(coins, 1))
+    return math.prod(cells.values())
 
 
 def _is_of_coins(condition: Condition) -> bool:

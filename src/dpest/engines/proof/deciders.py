@@ -2,78 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-
-from dpest.verify.choices import COINS, MOVABLE, Affine, Mechanism, OpenPath, branches
+from dpest.verify.choices import COINS, MOVABLE, Branch, Mechanism, OpenPath, Row, branches
 
 MAX_CONDITIONS = 24
-"""With more coins in conditions of paths, each of them is not looked at by itself."""
+"""With more coins in conditions of paths, none of them is looked at by itself."""
+Uses = dict[int, set[object]]
+"""For every input the ways in which paths use it."""
 
 
-def coins_of(mechanism: Mechanism, i: int) -> tuple[int, ...]:
-    """The coins to open for x[i]: those of its choices, and those that lead to it."""
-    found = _of_choices(mechanism, i)
-    conditioned = _in_conditions(mechanism) - found
-    if len(conditioned) <= MAX_CONDITIONS:
-        found |= {j for j in conditioned if _matters(mechanism, i, j)}
-    return tuple(sorted(found))
+class Deciders:
+    """The coins to open for each input: those of its choices, and those that lead to it."""
 
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.mechanism = mechanism
+        self._leading: dict[int, set[int]] = {i: set() for i in range(mechanism.size)}
+        conditioned = self._in_conditions()
+        for j in sorted(conditioned) if len(conditioned) <= MAX_CONDITIONS else ():
+            for i in self._moved_by(j):
+                self._leading[i].add(j)
 
-def _of_choices(mechanism: Mechanism, i: int) -> set[int]:
-    """The coins of choices that x[i] or noise has a say in, and of choices tied to them."""
-    found: set[int] = set()
-    waiting = set(range(len(mechanism.choices)))
-    while True:
-        met = {k for k in waiting if _has_to_open(mechanism, k, i, found)}
-        if not met:
-            return found
-        waiting -= met
-        for k in met:
-            found |= mechanism.deciders(mechanism.choices[k])
+    def of(self, i: int) -> tuple[int, ...]:
+        return tuple(sorted(self._of_choices(i) | self._leading[i]))
 
+    def _of_choices(self, i: int) -> set[int]:
+        """The coins of choices that x[i] or noise has a say in, and of choices tied to them."""
+        found: set[int] = set(self._leading[i])
+        waiting = set(range(len(self.mechanism.choices)))
+        while True:
+            met = {k for k in waiting if self._has_to_open(k, i, found)}
+            if not met:
+                return found
+            waiting -= met
+            for k in met:
+                found |= self.mechanism.deciders[k]
 
-def _has_to_open(mechanism: Mechanism, k: int, i: int, opened: set[int]) -> bool:
-    inputs, noise = mechanism.roots[k]
-    movable = any(mechanism.model.noise[j].law in MOVABLE for j in noise)
-    return i in inputs or movable or bool(noise & opened)
+    def _has_to_open(self, k: int, i: int, opened: set[int]) -> bool:
+        inputs, noise = self.mechanism.roots[k]
+        movable = any(self.mechanism.model.noise[j].law in MOVABLE for j in noise)
+        return i in inputs or movable or bool(noise & opened)
 
+    def _in_conditions(self) -> set[int]:
+        """The coins that conditions of paths look at alone."""
+        model = self.mechanism.model
+        gaps = [self.mechanism.gap(c) for part in model.parts for c in part.when]
+        alone = [next(iter(gap.noise)) for gap in gaps if len(gap.noise) == 1 and not gap.inputs]
+        return {j for j in alone if model.noise[j].law in COINS}
 
-def _in_conditions(mechanism: Mechanism) -> set[int]:
-    """The coins that conditions of paths look at alone."""
-    model = mechanism.model
-    gaps = [mechanism.gap(c) for part in model.parts for c in part.when]
-    return {
-        j
-        for _, inputs, noise in gaps
-        for j, _ in noise
-        if len(noise) == 1 and not inputs and model.noise[j].law in COINS
-    }
+    def _moved_by(self, coin: int) -> Iterator[int]:
+        """The inputs that paths use differently where the coin falls differently."""
+        seen = [self._uses(branch) for _, branch in branches(self.mechanism, [coin])]
+        for i in range(self.mechanism.size):
+            if any(uses.get(i) != seen[0].get(i) for uses in seen):
+                yield i
 
+    def _uses(self, branch: Branch) -> Uses:
+        """What the other coins say on a path, and what each input does there."""
+        found: Uses = {}
+        for path in branch:
+            coins = frozenset(row for row, _ in path.when if row.coins_only)
+            for i, use in self._on(path).items():
+                found.setdefault(i, set()).add((coins, use))
+        return found
 
-def _matters(mechanism: Mechanism, i: int, coin: int) -> bool:
-    """Whether the paths use x[i] differently where the coin falls differently."""
-    seen = {frozenset(_uses(mechanism, path, i) for path in branch)
-            for _, branch in branches(mechanism, [coin])}  # fmt: skip
-    return len(seen) > 1
+    def _on(self, path: OpenPath) -> dict[int, tuple[object, ...]]:
+        found: dict[int, tuple[object, ...]] = {}
+        for row in path.rows:
+            for i, what in self._terms(row):
+                found[i] = (*found.get(i, ()), what)
+        return found
 
-
-def _uses(mechanism: Mechanism, path: OpenPath, i: int) -> object:
-    """What the other coins say on the path, and what x[i] does there."""
-    coins = frozenset(row for row, _ in path.when if _is_of_coins(mechanism, row))
-    return coins, tuple(_said(rows, mechanism, i) for rows in _rows(path))
-
-
-def _rows(path: OpenPath) -> Iterator[Sequence[Affine]]:
-    yield [line for line, _ in path.when]
-    yield [line for _, line in path.out]
-
-
-def _said(rows: Sequence[Affine], mechanism: Mechanism, i: int) -> tuple[object, ...]:
-    own = {mechanism.size + k for k, (inputs, _) in enumerate(mechanism.roots) if i in inputs}
-    found = (tuple((k, c) for k, c in row[1] if k == i or k in own) for row in rows)
-    return tuple(terms for terms in found if terms)
-
-
-def _is_of_coins(mechanism: Mechanism, row: Affine) -> bool:
-    return not row[1] and all(mechanism.model.noise[j].law in COINS for j, _ in row[2])
+    def _terms(self, row: Row) -> Iterator[tuple[int, object]]:
+        for i, c in row.inputs.items():
+            yield i, str(c)
+        for k in row.closed:
+            yield from ((i, ("choice", k)) for i in self.mechanism.roots[k][0])

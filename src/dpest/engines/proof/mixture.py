@@ -51,19 +51,32 @@ def prove_mixture(
     if not any(map(coins, closed)):
         return None
     work = _Workshop()
-    mixes = [work.mix(branches(paths)) for paths in closed]
+    mixes = _Mixes(work, closed)
     plans, worst, bound = [], listed[0], fmpq(0)
     for one, other in listed:
         plan = work.plan(mixes[one], mixes[other])
         plans.append({"pair": [one, other], **plan})
         if fmpq(plan["bound"]) > bound:
             worst, bound = (one, other), fmpq(plan["bound"])
-    mixtures = [[[u, str(w)] for u, w in mix.items()] for mix in mixes]
+    mixtures = [[[u, str(w)] for u, w in mixes[k].items()] for k in range(len(closed))]
     return MixtureProof(
         {"inputs": finite_inputs(inputs), "mixtures": mixtures, "joined": work.joined},
         finite_relation([x for x, _ in programs], inputs, neighbors),
         {"shifts": work.shifts, "plans": plans}, worst,
     )  # fmt: skip
+
+
+class _Mixes:
+    """The mixture at each input, made when it is asked for."""
+
+    def __init__(self, work: _Workshop, closed: Sequence[tuple[Path, ...]]) -> None:
+        self._work, self._closed = work, closed
+        self._known: dict[int, Mix] = {}
+
+    def __getitem__(self, k: int) -> Mix:
+        if k not in self._known:
+            self._known[k] = self._work.mix(branches(self._closed[k]))
+        return self._known[k]
 
 
 @dataclass

@@ -16,7 +16,7 @@ from flint import ctx, fmpq
 
 from dpest.engines.proof.alignment import best_shifts, changes_data
 from dpest.engines.proof.choices import choices_data, has_coins
-from dpest.engines.proof.deciders import coins_of
+from dpest.engines.proof.deciders import Deciders
 from dpest.engines.proof.encode import neighbors_data
 from dpest.engines.proof.plans import Plan, above, exactly, shares_of
 from dpest.engines.proof.refusal import NoProof
@@ -26,8 +26,8 @@ from dpest.inputs import Inputs
 from dpest.neighbors import Neighbors, Pairs
 from dpest.program import Program
 from dpest.verify.amplified import Loss, Tangent
-from dpest.verify.choices import Branch, Mechanism, minus, read_mechanism
-from dpest.verify.moves import Problem, as_model, involved, matched, rows_of, swap_price
+from dpest.verify.choices import Branch, Mechanism, read_mechanism
+from dpest.verify.moves import Problem, as_model, gaps_of, involved, matched, swap_price
 from dpest.verify.price import Malformed, Price
 from dpest.verify.shift import Wrong
 from dpest.verify.subsampling import BITS, Share, loss_of, relation_of, share_of, total_of
@@ -65,7 +65,7 @@ def prove_subsampling(
 def _proved(data: dict[str, Any], relation: dict[str, Any]) -> SubsamplingProof:
     mechanism = read_mechanism(data)
     norm, radius, domain = relation_of(mechanism, relation)
-    work = _Workshop(mechanism)
+    work = _Workshop(mechanism, Deciders(mechanism))
     found = [work.amplified(i) for i in range(mechanism.size)]
     if not any(one.plan for one in found):
         raise NoProof("no coin decides whether an input has a say")
@@ -105,6 +105,7 @@ class _Workshop:
     """Shifts for all moves that were asked about."""
 
     mechanism: Mechanism
+    deciders: Deciders
     shifts: dict[Problem, tuple[Price, dict[str, Any]] | None] = field(default_factory=dict)
 
     def price(self, problem: Problem) -> Price:
@@ -125,7 +126,7 @@ class _Workshop:
 
     def amplified(self, i: int) -> _Amplified:
         """With the coins that decide about x[i], if a plan is found for them."""
-        for coins in dict.fromkeys((coins_of(self.mechanism, i), ())):
+        for coins in dict.fromkeys((self.deciders.of(i), ())):
             try:
                 share = share_of(self.mechanism, i, coins)
                 plan = self._plan(share) if coins else []
@@ -166,14 +167,14 @@ class _Workshop:
                     continue
         return found
 
-    def _apart(self, one: Branch, other: Branch) -> int | None:
+    @staticmethod
+    def _apart(one: Branch, other: Branch) -> int | None:
         """In how many inputs two branches differ; None where their paths do not correspond."""
         try:
-            pairs = matched(self.mechanism, one, other)
+            pairs = matched(one, other)
         except Wrong:
             return None
-        gaps = (minus(b, a) for p, q in pairs for a, b in zip(rows_of(p), rows_of(q), strict=True))
-        return len(involved(gaps))
+        return len(involved(gap for pair in pairs for gap in gaps_of(*pair)))
 
     def listed(self, found: Sequence[_Amplified]) -> list[dict[str, Any]]:
         """The shifts for the moves that the checker meets, in its order."""
