@@ -7,6 +7,8 @@ is the number of inputs.
 To open a coin is to look at each of its faces by itself. What mentions the coin becomes a plain
 line, conditions that are decided drop out, and so do paths that cannot be taken. Choices that no
 opened coin decides stay closed: whatever they are, they are the same number before and after.
+The draws of a path are named in the order in which it uses them: only their laws matter to it, and
+paths that draw at other places of the code can be compared.
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ class Row:
     """Coefficients of the mechanism's inputs."""
     shape: int
     """A number for all the rest: coefficients of draws and of closed choices."""
+    line: Line
     movable: tuple[tuple[int, fmpq], ...]
     """Coefficients of the draws that can be shifted."""
     closed: tuple[int, ...]
@@ -131,6 +134,11 @@ class Mechanism:
         return minus(left, right)
 
     @cached_property
+    def names(self) -> Names:
+        """The names of draws."""
+        return Names(self)
+
+    @cached_property
     def mixtures(self) -> dict[tuple[int, ...], list[tuple[fmpq, Branch]]]:
         """The branches for every set of coins that was opened."""
         return {}
@@ -153,6 +161,50 @@ class Mechanism:
         lines = [k for part in self.model.parts for _, k in part.out]
         lines += [k for choice in self.choices for k in choice.values]
         return frozenset(j for k in lines for j in self.model.lines[k].noise)
+
+
+class Names:
+    """Names the draws of paths alike where their laws are."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self._mechanism = mechanism
+        self._alike: dict[object, list[int]] = {}
+        for j, draw in enumerate(mechanism.model.noise):
+            self._alike.setdefault(_law(draw), []).append(j)
+
+    def __call__(self, path: OpenPath) -> OpenPath:
+        """The path with each draw replaced by the first of its law that is not taken yet.
+
+        Draws that decide choices which stay closed keep their names.
+        """
+        names = self._names(path)
+        if all(j == name for j, name in names.items()):
+            return path
+
+        def named(row: Row) -> Row:
+            noise = {names[j]: c for j, c in row.line.noise.items()}
+            return self._mechanism.rows(replace(row.line, noise=noise))
+
+        when = tuple((named(row), strict) for row, strict in path.when)
+        return OpenPath(path.returns, when, tuple((k, named(row)) for k, row in path.out))
+
+    def _names(self, path: OpenPath) -> dict[int, int]:
+        kept = {j for row in path.rows for k in row.closed for j in self._mechanism.roots[k][1]}
+        names: dict[int, int] = {}
+        free: dict[object, Iterator[int]] = {}
+        for j in (j for row in path.rows for j in sorted(row.line.noise)):
+            if j not in names and j in kept:
+                names[j] = j
+            elif j not in names:
+                law = _law(self._mechanism.model.noise[j])
+                if law not in free:
+                    free[law] = (k for k in self._alike[law] if k not in kept)
+                names[j] = next(free[law])
+        return names
+
+
+def _law(draw: Draw) -> object:
+    return draw.law, _whole(draw.parameter), tuple(map(_whole, draw.weights))
 
 
 class Opener:
@@ -205,7 +257,7 @@ class Rows:
         if key not in self._known:
             movable = [(j, c) for j, c in line.noise.items() if draws[j].law in MOVABLE]
             self._known[key] = Row(
-                line.const, inputs, shape, tuple(sorted(movable)),
+                line.const, inputs, shape, line, tuple(sorted(movable)),
                 tuple(i - size for i in closed),
                 not line.inputs and all(draws[j].law in COINS for j in line.noise),
             )  # fmt: skip
@@ -380,7 +432,8 @@ class _Opening:
         for path in self.mechanism.model.paths:
             parts = [self._part(p) for p in path.parts]
             if None not in parts:
-                found.append(_joined(path.returns, parts))  # type: ignore[arg-type]
+                joined = _joined(path.returns, parts)  # type: ignore[arg-type]
+                found.append(self.mechanism.names(joined))
         return tuple(found)
 
     def _part(self, p: int) -> OpenPath | None:
