@@ -94,9 +94,13 @@ def _by_units(losses: Sequence[Loss], radius: fmpq, far: fmpq) -> arb:
     units, most = int(radius.floor()), int(far.floor())
     if most * len(losses) > MAX_UNITS:
         raise Malformed("too many units to be told apart")
-    found = []
+    found: list[arb] = []
     for loss in losses:
         steps = [loss.at(fmpq(k)) for k in range(most + 1)]
         found += [(after - before).upper() for before, after in pairwise(steps)]
-    found.sort(key=cmp_to_key(lambda one, other: int(one < other) - int(other < one)))
+    found.sort(key=cmp_to_key(_dearest_first))
     return sum(found[:units], arb(0))
+
+
+def _dearest_first(one: arb, other: arb) -> int:
+    return int(one < other) - int(other < one)

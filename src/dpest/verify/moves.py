@@ -18,8 +18,9 @@ from typing import NamedTuple, Protocol
 
 from flint import fmpq
 
-from dpest.verify.choices import Branch, Mechanism, OpenPath, Row, plus
+from dpest.verify.choices import Mechanism, plus
 from dpest.verify.model import Domain, Draw, Line, Model, Part, Path, Terms
+from dpest.verify.opening import Branch, OpenPath
 from dpest.verify.price import ONE, ZERO, Malformed, Price, largest
 from dpest.verify.reach import Neighborhood
 from dpest.verify.shift import Wrong

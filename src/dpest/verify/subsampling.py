@@ -27,20 +27,13 @@ from flint import arb, ctx, fmpq
 
 from dpest.verify.alignment import ball, read_changes, read_neighbors
 from dpest.verify.amplified import Loss, Tangent, total_loss
-from dpest.verify.choices import (
-    Branch,
-    Mechanism,
-    branches,
-    check_closed,
-    read_mechanism,
-    with_size,
-)  # fmt: skip
+from dpest.verify.choices import Mechanism, read_mechanism, with_size
 from dpest.verify.coverage import coverage
 from dpest.verify.mixture import Plan, excess, read_share
 from dpest.verify.model import Domain, fields, items, place
 from dpest.verify.moves import Prices, Problem, as_model, mentions, step_price, swap_price
+from dpest.verify.opening import Branch, Openings, check_closed
 from dpest.verify.price import ONE, ZERO, Malformed, Price, largest, rational
-
 from dpest.verify.shift import Wrong, part_price
 
 BITS = 256
@@ -82,11 +75,12 @@ def _subsampled(program: Any, neighbors: Any, alignment: Any) -> Subsampled:
     entries, shifts, tangent, bound = fields(alignment, "inputs", "shifts", "tangent", "bound")
     if len(items(entries)) != mechanism.size:
         raise Malformed("every input needs its coins")
+    openings = Openings(mechanism)
     prices = Listed(items(shifts), mechanism.model.domain.integral)
     losses, coins = [], []
     for i, entry in enumerate(entries):
         opened, plan = read_entry(entry, mechanism)
-        losses.append(loss_of(mechanism, i, share_of(mechanism, i, opened), plan, prices))
+        losses.append(loss_of(mechanism, i, share_of(openings, i, opened), plan, prices))
         coins.append(opened)
     prices.check_all_used()
     price = _bounded(mechanism, neighbors, losses, read_tangent(tangent), rational(bound))
@@ -131,12 +125,13 @@ class Listed:
             raise Malformed("shifts for moves that do not occur")
 
 
-def share_of(mechanism: Mechanism, i: int, coins: Sequence[int]) -> Share:
+def share_of(openings: Openings, i: int, coins: Sequence[int]) -> Share:
     """The mixture over the faces of the coins, parted by whether x[i] is used."""
-    used, unused = {}, {}
-    found = branches(mechanism, coins)
+    used: dict[int, fmpq] = {}
+    unused: dict[int, fmpq] = {}
+    found = openings.branches(coins)
     for k, (weight, branch) in enumerate(found):
-        check_closed(mechanism, branch, i)
+        check_closed(openings.mechanism, branch, i)
         (used if mentions(branch, i) else unused)[k] = weight
     return Share(used, unused, tuple(branch for _, branch in found))
 

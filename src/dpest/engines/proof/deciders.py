@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dpest.verify.choices import COINS, MOVABLE, Branch, Mechanism, OpenPath, Row, branches
+from dpest.verify.choices import COINS
+from dpest.verify.opening import MOVABLE, Branch, Openings, OpenPath, Row
 
 MAX_CONDITIONS = 24
 """With more coins in conditions of paths, none of them is looked at by itself."""
@@ -15,8 +16,9 @@ Uses = dict[int, set[object]]
 class Deciders:
     """The coins to open for each input: those of its choices, and those that lead to it."""
 
-    def __init__(self, mechanism: Mechanism) -> None:
-        self.mechanism = mechanism
+    def __init__(self, openings: Openings) -> None:
+        self.openings = openings
+        mechanism = self.mechanism = openings.mechanism
         self._leading: dict[int, set[int]] = {i: set() for i in range(mechanism.size)}
         conditioned = self._in_conditions()
         for j in sorted(conditioned) if len(conditioned) <= MAX_CONDITIONS else ():
@@ -52,7 +54,7 @@ class Deciders:
 
     def _moved_by(self, coin: int) -> Iterator[int]:
         """The inputs that paths use differently where the coin falls differently."""
-        seen = [self._uses(branch) for _, branch in branches(self.mechanism, [coin])]
+        seen = [self._uses(branch) for _, branch in self.openings.branches([coin])]
         for i in range(self.mechanism.size):
             if any(uses.get(i) != seen[0].get(i) for uses in seen):
                 yield i

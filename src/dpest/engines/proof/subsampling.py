@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from flint import ctx, fmpq
@@ -22,12 +23,13 @@ from dpest.engines.proof.plans import Plan, above, exactly, shares_of
 from dpest.engines.proof.refusal import NoProof
 from dpest.engines.proof.rules import Workshop
 from dpest.engines.proof.tangents import tangent_of
-from dpest.inputs import Inputs
+from dpest.inputs import Integers, Reals
 from dpest.neighbors import Neighbors, Pairs
 from dpest.program import Program
 from dpest.verify.amplified import Loss, Tangent
-from dpest.verify.choices import Branch, Mechanism, read_mechanism
+from dpest.verify.choices import Mechanism, read_mechanism
 from dpest.verify.moves import Problem, as_model, gaps_of, involved, matched, swap_price
+from dpest.verify.opening import Branch, Openings
 from dpest.verify.price import Malformed, Price
 from dpest.verify.shift import Wrong
 from dpest.verify.subsampling import BITS, Share, loss_of, relation_of, share_of, total_of
@@ -48,7 +50,7 @@ class SubsamplingProof:
 
 
 def prove_subsampling(
-    program: Program, inputs: Inputs, neighbors: Neighbors
+    program: Program, inputs: Reals | Integers, neighbors: Neighbors
 ) -> SubsamplingProof | None:
     """Coins and plans for every input; None where no coin is thrown or none can be credited."""
     bounded = all(map(math.isfinite, inputs.bounds()))
@@ -65,7 +67,7 @@ def prove_subsampling(
 def _proved(data: dict[str, Any], relation: dict[str, Any]) -> SubsamplingProof:
     mechanism = read_mechanism(data)
     norm, radius, domain = relation_of(mechanism, relation)
-    work = _Workshop(mechanism, Deciders(mechanism))
+    work = _Workshop(Openings(mechanism))
     found = [work.amplified(i) for i in range(mechanism.size)]
     if not any(one.plan for one in found):
         raise NoProof("no coin decides whether an input has a say")
@@ -104,9 +106,17 @@ class _Amplified:
 class _Workshop:
     """Shifts for all moves that were asked about."""
 
-    mechanism: Mechanism
-    deciders: Deciders
+    openings: Openings
     shifts: dict[Problem, tuple[Price, dict[str, Any]] | None] = field(default_factory=dict)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        return self.openings.mechanism
+
+    @cached_property
+    def deciders(self) -> Deciders:
+        """The coins of every input."""
+        return Deciders(self.openings)
 
     def price(self, problem: Problem) -> Price:
         if problem not in self.shifts:
@@ -128,7 +138,7 @@ class _Workshop:
         """With the coins that decide about x[i], if a plan is found for them."""
         for coins in dict.fromkeys((self.deciders.of(i), ())):
             try:
-                share = share_of(self.mechanism, i, coins)
+                share = share_of(self.openings, i, coins)
                 plan = self._plan(share) if coins else []
                 loss = loss_of(self.mechanism, i, share, plan, self.price)
                 return _Amplified(coins, plan, share, loss)
