@@ -216,9 +216,9 @@ def _without_winner(
 def _substituted(winner: Winner, values: dict[Variable, Linear]) -> Winner:
     if not any(v in values for line in winner.group for v in line.terms):
         return winner
-    return Winner(
-        winner.line.substitute(values), tuple(line.substitute(values) for line in winner.group)
-    )
+    place = next(k for k, line in enumerate(winner.group) if line is winner.line)
+    group = tuple(line.substitute(values) for line in winner.group)
+    return Winner(group[place], group)
 
 
 def _tidy(conditions: Iterable[Condition]) -> tuple[Condition, ...] | None:
