@@ -113,7 +113,8 @@ WRONG_FORMS = {
         "sampled real numbers", lambda c: c["alignment"]["inputs"][0].update(coins=[], plan=[])
     ),
     "a choice that input and noise make": (
-        "sampled real numbers", lambda c: c["program"]["choices"][0]["cells"][0].append([0, 2, True])
+        "sampled real numbers",
+        lambda c: c["program"]["choices"][0]["cells"][0].append([0, 2, True]),
     ),
     "cells that overlap": (
         "sampled real numbers", lambda c: c["program"]["choices"][0]["cells"][0].clear()

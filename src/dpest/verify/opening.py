@@ -8,8 +8,8 @@ their laws matter to it, and paths that draw at other places of the code can be 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 from flint import fmpq
@@ -35,6 +35,7 @@ class Row:
     shape: int
     """A number for all the rest: coefficients of draws and of closed choices."""
     line: Line
+    draws: tuple[int, ...]
     movable: tuple[tuple[int, fmpq], ...]
     """Coefficients of the draws that can be shifted."""
     closed: tuple[int, ...]
@@ -103,39 +104,38 @@ class Names:
 
     def __init__(self, openings: Openings) -> None:
         self._rows = openings.rows
-        self._mechanism = openings.mechanism
-        self._alike: dict[object, list[int]] = {}
-        for j, draw in enumerate(self._mechanism.model.noise):
-            self._alike.setdefault(_law(draw), []).append(j)
+        self._roots = openings.mechanism.roots
+        alike: dict[object, list[int]] = {}
+        self._alike = [
+            alike.setdefault(_law(draw), []) for draw in openings.mechanism.model.noise
+        ]
+        for j, members in enumerate(self._alike):
+            members.append(j)
 
-    def __call__(self, path: OpenPath) -> OpenPath:
+    def __call__(self, path: OpenPath, shown: Mapping[int, fmpq]) -> OpenPath:
         """The path with each draw replaced by the first of its law that is not taken yet.
 
         Draws that decide choices which stay closed keep their names.
         """
-        names = self._names(path)
+        names = self._names(path, shown)
         if all(j == name for j, name in names.items()):
             return path
 
         def named(row: Row) -> Row:
             noise = {names[j]: c for j, c in row.line.noise.items()}
-            return self._rows(replace(row.line, noise=noise))
+            return self._rows(Line(row.line.const, row.line.inputs, noise, {}))
 
         when = tuple((named(row), strict) for row, strict in path.when)
         return OpenPath(path.returns, when, tuple((k, named(row)) for k, row in path.out))
 
-    def _names(self, path: OpenPath) -> dict[int, int]:
-        kept = {j for row in path.rows for k in row.closed for j in self._mechanism.roots[k][1]}
-        names: dict[int, int] = {}
-        free: dict[object, Iterator[int]] = {}
-        for j in (j for row in path.rows for j in sorted(row.line.noise)):
-            if j not in names and j in kept:
-                names[j] = j
-            elif j not in names:
-                law = _law(self._mechanism.model.noise[j])
-                if law not in free:
-                    free[law] = (k for k in self._alike[law] if k not in kept)
-                names[j] = next(free[law])
+    def _names(self, path: OpenPath, shown: Mapping[int, fmpq]) -> dict[int, int]:
+        kept = {j for row in path.rows for k in row.closed for j in self._roots[k][1]}
+        names = {j: j for j in kept}
+        taken = {*kept, *shown}
+        for j in (j for row in path.rows for j in row.draws):
+            if j not in names:
+                names[j] = next(k for k in self._alike[j] if k not in taken)
+                taken.add(names[j])
         return names
 
 
@@ -193,7 +193,7 @@ class Rows:
         if key not in self._known:
             movable = [(j, c) for j, c in line.noise.items() if draws[j].law in MOVABLE]
             self._known[key] = Row(
-                line.const, inputs, shape, line, tuple(sorted(movable)),
+                line.const, inputs, shape, line, tuple(sorted(line.noise)), tuple(sorted(movable)),
                 tuple(i - size for i in closed),
                 not line.inputs and all(draws[j].law in COINS for j in line.noise),
             )  # fmt: skip
@@ -281,7 +281,7 @@ class _Opening:
             parts = [self._part(p) for p in path.parts]
             if None not in parts:
                 joined = _joined(path.returns, parts)  # type: ignore[arg-type]
-                found.append(self.openings.names(joined))
+                found.append(self.openings.names(joined, self.shown))
         return tuple(found)
 
     def _part(self, p: int) -> OpenPath | None:
