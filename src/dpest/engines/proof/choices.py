@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from dpest.engines.proof.encode import Encoder, domain_data
 from dpest.engines.proof.finite import flat
 from dpest.engines.proof.split import Route, routes
 from dpest.inputs import Inputs
-from dpest.program import Condition, Input, Linear, Noise, Path, Piece, Program
-from dpest.program.linear import Variable, pieces
+from dpest.program import Input, Linear, Noise, Path, Piece, Program
+from dpest.program.linear import Variable
 from dpest.verify.choices import COINS
 
 
@@ -26,11 +27,12 @@ def choices_data(program: Program, inputs: Inputs) -> dict[str, Any]:
 
 def has_coins(program: Program) -> bool:
     """Whether coins decide anything, at first sight."""
+    if not any(noise.law.name in COINS for noise in program.noises):
+        return False
     for path in program.paths:
-        lines = [leaf.value for leaf in path.output.leaves]
-        if any(_is_of_coins(condition) for condition in path.conditions):
+        if any(_of_coins(condition.gap) for condition in path.conditions):
             return True
-        if any(is_choice(piece) for piece in pieces([*path.conditions, *lines])):
+        if any(map(is_choice, _all_pieces(path))):
             return True
     return False
 
@@ -42,21 +44,29 @@ def cases(program: Program) -> int:
 
 def _cases(path: Path) -> int:
     cells: dict[object, int] = {}
-    for piece in pieces([*path.conditions, *(leaf.value for leaf in path.output.leaves)]):
-        if is_choice(piece):
-            coins = piece.partition.roots
-            cells[coins] = max(len(piece.partition), cells.get(coins, 1))
+    for piece in filter(is_choice, _all_pieces(path)):
+        coins = piece.partition.roots
+        cells[coins] = max(len(piece.partition), cells.get(coins, 1))
     return math.prod(cells.values())
 
 
-def _is_of_coins(condition: Condition) -> bool:
-    return _of_coins(condition.gap)
+def _all_pieces(path: Path) -> list[Piece]:
+    """Every piece that a path mentions, looking into pieces."""
+    found: dict[Piece, None] = {}
+    pending = [c.gap for c in path.conditions] + [leaf.value for leaf in path.output.leaves]
+    while pending:
+        new = [v for v in pending.pop().terms if isinstance(v, Piece) and v not in found]
+        found.update(dict.fromkeys(new))
+        for piece in new:
+            pending += [*piece.values, *piece.partition.gaps]
+    return list(found)
 
 
+@lru_cache(maxsize=10_000)
 def is_choice(piece: Piece) -> bool:
     """Whether coins alone decide the piece, and all others inside it."""
-    gaps = piece.partition.gaps
-    return all(_of_coins(gap) for gap in gaps) and all(map(is_choice, pieces(piece.values)))
+    inside = [v for value in piece.values for v in value.terms if isinstance(v, Piece)]
+    return all(map(_of_coins, piece.partition.gaps)) and all(map(is_choice, inside))
 
 
 def _of_coins(gap: Linear) -> bool:
