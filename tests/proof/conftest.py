@@ -233,6 +233,10 @@ def sampled_sum(x, rng, shares=0.2):
     return np.sum(x * (rng.random(len(x)) < shares)) + rng.laplace()
 
 
+def sampled_clipped_sum(x, rng):
+    return np.sum(np.clip(x, 0, 1) * (rng.random(len(x)) < 0.2)) + rng.laplace()
+
+
 def sum_with_defaults(x, rng):
     return np.sum(np.where(rng.random(len(x)) < 0.2, x, 0.5)) + rng.laplace()
 
@@ -387,6 +391,12 @@ CASES: dict[str, Case] = {
     "sampled with unequal shares": Case(
         sampled_sum, {"shares": np.array([0.1, 0.5, 0.2])}, domains.integers(3, 0, 1), L1(1),
         math.log(1 + 0.5 * GROWTH),
+    ),
+    "sampled after a clip": Case(
+        sampled_clipped_sum, {}, R(2), near.any_pair(), together([1] * 2)
+    ),
+    "sampled after a clip in a box": Case(
+        sampled_clipped_sum, {}, R(2, 0.5, 7), L1(2), together([0.5] * 2)
     ),
     "sampled or a default": Case(
         sum_with_defaults, {}, domains.integers(2, 0, 1), L1(1), together([1], most=0.5)

@@ -139,6 +139,12 @@ WRONG_FORMS = {
     "shifts for no move": (
         "sampled number", lambda c: c["alignment"]["shifts"].append({"0": {"const": "1"}})
     ),
+    "a clip from above to below": (
+        "sampled after a clip", lambda c: c["program"].update(clip=["1", "0"])
+    ),
+    "a clip of one number": ("sampled after a clip", lambda c: c["program"].update(clip=["1"])),
+    "a clip that is left out": ("sampled after a clip", lambda c: c["program"].update(clip=None)),
+    "a wider clip": ("sampled after a clip", lambda c: c["program"].update(clip=["0", "2"])),
     "an input without a bound": (
         "sampled number", lambda c: c["program"]["inputs"].update(high=None)
     ),

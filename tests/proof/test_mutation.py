@@ -28,7 +28,7 @@ NAMES = [
     "difference of two ranks", "sorted gap", "tested before release",
     "a branch on a clip, any pair", "full order", "a coin with a bias that the input decides",
     "sampled number", "sampled real numbers", "sampled or a default", "sampled threshold",
-    "drawn without replacement",
+    "sampled after a clip in a box", "drawn without replacement",
 ]  # fmt: skip
 ROUNDS = 75
 
@@ -515,12 +515,22 @@ def laplace_mass(scale, low, high):
     return max(0.0, below(high) - below(low)) if low < high else 0.0
 
 
+def box(inputs, clip):
+    """Between which numbers the clipped inputs are."""
+    ends = [inputs["low"], inputs["high"]]
+    if clip is None:
+        return tuple(map(Fraction, ends))
+    low, high = map(Fraction, clip)
+    given = zip(ends, (low, high), strict=True)
+    return tuple(own if end is None else max(low, min(high, Fraction(end))) for end, own in given)
+
+
 def subsampling_oracle(content, rng):
     """No pair of inputs at the corners of the box, or inside, loses more than the bound."""
     sampled = Sampled(content["program"])
     inputs, relation = content["program"]["inputs"], content["neighbors"]
-    low, high = Fraction(inputs["low"]), Fraction(inputs["high"])
-    radius = min(Fraction(relation.get("radius", 10**9)), 10**9)
+    low, high = box(inputs, content["program"]["clip"])
+    radius = Fraction(relation.get("radius", 10**9))
     upper = math.prod(float(Fraction(q)) for q, _ in content["upper"]["ln"])
     for _ in range(3):
         x = [rng.choice([low, high]) for _ in range(sampled.size)]

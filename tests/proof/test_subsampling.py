@@ -57,6 +57,23 @@ def sampled_count(x, rng):
     return np.sum(x * (rng.random(len(x)) < 0.2)) + dpest.discrete_laplace(rng, 1)
 
 
+def clipped_twice(x, rng):
+    twice = np.clip(x, 0, 1) + np.clip(x, 0, 2)
+    return np.sum(twice * (rng.random(len(x)) < 0.2)) + rng.laplace()
+
+
+def clipped_and_bare(x, rng):
+    return np.sum(np.clip(x, 0, 1) * (rng.random(len(x)) < 0.2)) + x[0] + rng.laplace()
+
+
+def clipped_by_hand(x, rng):
+    total = rng.laplace()
+    for value in x:
+        if rng.random() < 0.2:
+            total = total + max(-1, min(value, 1))
+    return total
+
+
 def gaussian(x, rng):
     return np.sum(x * (rng.random(len(x)) < 0.2)) + rng.normal()
 
@@ -93,6 +110,9 @@ def proof_of(function, inputs, neighbors):
         (one_number_each, REALS(2, 0, 1), near.any_pair(), 2 * amplified(0.2)),
         (sampled_argmax, BITS(3, 0, 1), near.l1(1), amplified(0.2, 0.5)),
         (sampled_count, BITS(2, 0, 1), near.l1(1), amplified(0.2)),
+        (clipped_by_hand, REALS(2), near.linf(1), 2 * math.log(0.8 + 0.2 * math.e)),
+        (clipped_by_hand, BITS(1, -9, 9), near.l1(7), math.log(
+            (0.8 + 0.2 * math.e) / (0.8 + 0.2 / math.e))),
         (sampled_sum, REALS(1, -1, 1), near.l1(1), math.log(
             (0.8 + 0.2 * math.e) / 1)),
     ],
@@ -111,6 +131,8 @@ def test_the_credit_is_what_the_coins_are_worth(function, inputs, neighbors, upp
         (told_by_the_input, REALS(1, 0, 1), near.l1(1)),
         (told_apart, REALS(1, 0, 1), near.l1(1)),
         (sampled_sum, REALS(2), near.l1(1)),
+        (clipped_twice, REALS(2), near.l1(1)),
+        (clipped_and_bare, REALS(2), near.l1(1)),
         (sampled_sum, REALS(2, 0, 1), near.pairs([((0, 0), (1, 0))])),
         (lambda x, rng: x + rng.laplace(), REALS(1, 0, 1), near.l1(1)),
         (lambda x, rng: x + rng.laplace() + rng.random(), REALS(1, 0, 1), near.l1(1)),

@@ -4,6 +4,9 @@ A choice is a number that one of several lines gives: each has its cell, a set o
 coins, and exactly one cell holds. In the lines of the program x[n + k] stands for choice k, where n
 is the number of inputs.
 
+Where a clip is given, x stands for the clipped input: neighbours that are clipped are neighbours
+still, and all they can be is between its bounds.
+
 Once some coins are opened (`dpest.verify.opening`), choices that none of them decides stay closed:
 whatever they are, they are the same number before and after.
 """
@@ -17,8 +20,8 @@ from typing import Any
 
 from flint import fmpq
 
-from dpest.verify.model import Line, Model, Terms, flag, items, place, read_model
-from dpest.verify.price import ONE, ZERO, Malformed
+from dpest.verify.model import Domain, Line, Model, Terms, flag, items, place, read_model, two
+from dpest.verify.price import ONE, ZERO, Malformed, rational
 
 COINS = frozenset({"uniform", "integers", "choice"})
 Condition = tuple[int, int, bool]
@@ -45,6 +48,7 @@ class Mechanism:
     """Its inputs are those of the mechanism and one number for every choice."""
     size: int
     choices: tuple[Choice, ...]
+    clip: tuple[fmpq, fmpq] | None
 
     @cached_property
     def roots(self) -> tuple[Roots, ...]:
@@ -122,18 +126,42 @@ def plus(one: Terms, other: Terms, factor: fmpq) -> Terms:
 
 def read_mechanism(data: Any) -> Mechanism:
     """The program of a certificate; raises `Malformed`."""
-    if not isinstance(data, Mapping) or "choices" not in data:
-        raise Malformed("a program without choices")
-    listed = items(data["choices"])
-    rest = {key: value for key, value in data.items() if key != "choices"}
+    if not isinstance(data, Mapping) or "choices" not in data or "clip" not in data:
+        raise Malformed("a program without choices or clip")
+    listed, clip = items(data["choices"]), _read_clip(data["clip"])
+    rest = {key: value for key, value in data.items() if key not in ("choices", "clip")}
     model, size = _with_choices(rest, len(listed))
+    model = replace(model, domain=_within(model.domain, clip))
     if model.extremes or model.groups:
         raise Malformed("extremes or groups beside choices")
     lines = len(model.lines)
-    mechanism = Mechanism(model, size, tuple(_read_choice(c, lines) for c in listed))
+    mechanism = Mechanism(model, size, tuple(_read_choice(c, lines) for c in listed), clip)
     for k, choice in enumerate(mechanism.choices):
         _check_choice(mechanism, k, choice)
     return mechanism
+
+
+def _read_clip(data: Any) -> tuple[fmpq, fmpq] | None:
+    if data is None:
+        return None
+    low, high = map(rational, two(data))
+    if low > high:
+        raise Malformed("a clip with low > high")
+    return low, high
+
+
+def _within(domain: Domain, clip: tuple[fmpq, fmpq] | None) -> Domain:
+    """What the clipped inputs can be."""
+    if clip is None:
+        return domain
+    if domain.integral and any(bound.q != 1 for bound in clip):
+        raise Malformed("whole numbers that are clipped to others")
+    low, high = (_clipped(bound, clip, end) for bound, end in ((domain.low, 0), (domain.high, 1)))
+    return replace(domain, low=low, high=high)
+
+
+def _clipped(bound: fmpq | None, clip: tuple[fmpq, fmpq], end: int) -> fmpq:
+    return clip[end] if bound is None else max(clip[0], min(clip[1], bound))
 
 
 def _with_choices(data: dict[str, Any], choices: int) -> tuple[Model, int]:

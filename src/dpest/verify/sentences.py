@@ -195,6 +195,9 @@ def subsampling_sentences(best: Subsampled, neighbors: Mapping[str, Any]) -> lis
     lines = [
         "Coins decide whether an input has a say; all other coins fall the same way on both sides."
     ]
+    if best.mechanism.clip is not None:
+        low, high = map(shown, best.mechanism.clip)
+        lines.append(f"x stands for the input after it was clipped to [{low}, {high}].")
     alike: dict[str, list[int]] = {}
     for i, (loss, coins) in enumerate(zip(best.losses, best.coins, strict=True)):
         alike.setdefault(_amplified(best, loss, coins), []).append(i)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+from dpest.engines.proof.clips import Clip
 from dpest.engines.proof.encode import Encoder, domain_data
 from dpest.engines.proof.finite import flat
 from dpest.engines.proof.split import Route, routes
@@ -16,25 +17,30 @@ from dpest.program.linear import Variable
 from dpest.verify.choices import COINS
 
 
-def choices_data(program: Program, inputs: Inputs) -> dict[str, Any]:
+def choices_data(program: Program, inputs: Inputs, clip: Clip | None) -> dict[str, Any]:
     """The program section of a certificate; see `dpest.verify.choices`."""
     found = [_plain(route) for route in routes(program, False, is_choice)]
     encoder = _Encoder(inputs.size)
     for noise in program.noises:
         encoder.draw(noise)
-    return {**encoder.program(domain_data(inputs), found), "choices": encoder.choices}
+    bounds = None if clip is None else [str(bound) for bound in clip]
+    data = encoder.program(domain_data(inputs), found)
+    return {**data, "choices": encoder.choices, "clip": bounds}
 
 
 def has_coins(program: Program) -> bool:
     """Whether coins decide anything, at first sight."""
-    if not any(noise.law.name in COINS for noise in program.noises):
-        return False
     for path in program.paths:
         if any(_of_coins(condition.gap) for condition in path.conditions):
             return True
         if any(map(is_choice, _all_pieces(path))):
             return True
     return False
+
+
+def draws_coins(program: Program) -> bool:
+    """Whether any draw could be a coin."""
+    return any(noise.law.name in COINS for noise in program.noises)
 
 
 def cases(program: Program) -> int:
@@ -44,7 +50,7 @@ def cases(program: Program) -> int:
 
 def _cases(path: Path) -> int:
     cells: dict[object, int] = {}
-    for piece in filter(is_choice, _all_pieces(path)):
+    for piece in filter(_is_by_coins, _all_pieces(path)):
         coins = piece.partition.roots
         cells[coins] = max(len(piece.partition), cells.get(coins, 1))
     return math.prod(cells.values())
@@ -66,7 +72,11 @@ def _all_pieces(path: Path) -> list[Piece]:
 def is_choice(piece: Piece) -> bool:
     """Whether coins alone decide the piece, and all others inside it."""
     inside = [v for value in piece.values for v in value.terms if isinstance(v, Piece)]
-    return all(map(_of_coins, piece.partition.gaps)) and all(map(is_choice, inside))
+    return _is_by_coins(piece) and all(map(is_choice, inside))
+
+
+def _is_by_coins(piece: Piece) -> bool:
+    return all(map(_of_coins, piece.partition.gaps))
 
 
 def _of_coins(gap: Linear) -> bool:

@@ -16,7 +16,8 @@ from typing import Any
 from flint import ctx, fmpq
 
 from dpest.engines.proof.alignment import best_shifts, changes_data
-from dpest.engines.proof.choices import choices_data, has_coins
+from dpest.engines.proof.choices import choices_data, draws_coins, has_coins
+from dpest.engines.proof.clips import clipped
 from dpest.engines.proof.deciders import Deciders
 from dpest.engines.proof.encode import neighbors_data
 from dpest.engines.proof.plans import Plan, above, exactly, shares_of
@@ -53,10 +54,13 @@ def prove_subsampling(
     program: Program, inputs: Reals | Integers, neighbors: Neighbors
 ) -> SubsamplingProof | None:
     """Coins and plans for every input; None where no coin is thrown or none can be credited."""
-    bounded = all(map(math.isfinite, inputs.bounds()))
-    if isinstance(neighbors, Pairs) or not bounded or not has_coins(program):
+    if isinstance(neighbors, Pairs) or not draws_coins(program):
         return None
-    data, relation = choices_data(program, inputs), neighbors_data(neighbors)
+    inside, clip = clipped(program) or (program, None)
+    bounded = clip is not None or all(map(math.isfinite, inputs.bounds()))
+    if not bounded or not has_coins(inside):
+        return None
+    data, relation = choices_data(inside, inputs, clip), neighbors_data(neighbors)
     try:
         with ctx.workprec(BITS):
             return _proved(data, relation)
