@@ -223,6 +223,36 @@ def subsampled_sum(x, rng, share=0.25):
     return total
 
 
+def sampled_number(x, rng):
+    if rng.random() < 0.2:
+        return x + rng.laplace()
+    return rng.laplace()
+
+
+def sampled_sum(x, rng, shares=0.2):
+    return np.sum(x * (rng.random(len(x)) < shares)) + rng.laplace()
+
+
+def sampled_clipped_sum(x, rng):
+    return np.sum(np.clip(x, 0, 1) * (rng.random(len(x)) < 0.2)) + rng.laplace()
+
+
+def sum_with_defaults(x, rng):
+    return np.sum(np.where(rng.random(len(x)) < 0.2, x, 0.5)) + rng.laplace()
+
+
+def sum_of_a_subset(x, rng):
+    return x[rng.choice(len(x), size=2, replace=False)].sum() + rng.laplace()
+
+
+def sampled_threshold(x, rng):
+    total = rng.laplace(scale=2)
+    for value in x:
+        if rng.random() < 0.25:
+            total = total + value
+    return "high" if total > 0.5 else "low"
+
+
 def told_by_a_branch(x, rng):
     noise = rng.laplace(scale=2)
     if x > 2:
@@ -278,6 +308,15 @@ class Case(NamedTuple):
 
 R, L1, LI, L2 = domains.reals, near.l1, near.linf, near.l2
 SVT = {"t": 1.0, "b1": 20, "b2": 40}
+GROWTH = math.e - 1
+
+
+def together(parts, share=0.2, most=1.0):
+    """What a sampled sum loses where its inputs change by these amounts."""
+    used = share * math.exp(most)
+    return sum(math.log((1 - share + used) / (1 - share + used * math.exp(-t))) for t in parts)
+
+
 CASES: dict[str, Case] = {
     "laplace": Case(laplace, {}, R(1), L1(1), 0.1),
     "laplace under linf": Case(laplace, {}, R(1), LI(1), 0.1),
@@ -371,6 +410,33 @@ CASES: dict[str, Case] = {
     "subsampled, two apart": Case(
         subsampled_sum, {}, domains.integers(2, 0, 1), near.any_pair(),
         2 * math.log(1 + 0.25 * (math.e - 1)),
+    ),
+    "sampled number": Case(sampled_number, {}, R(1, 0, 1), L1(1), math.log(1 + 0.2 * GROWTH)),
+    "sampled real numbers": Case(
+        sampled_sum, {}, R(3, 0, 1), L1(1), together([1 / 3] * 3)
+    ),
+    "sampled real numbers, any pair": Case(
+        sampled_sum, {}, R(3, 0, 1), near.any_pair(), together([1] * 3)
+    ),
+    "sampled with unequal shares": Case(
+        sampled_sum, {"shares": np.array([0.1, 0.5, 0.2])}, domains.integers(3, 0, 1), L1(1),
+        math.log(1 + 0.5 * GROWTH),
+    ),
+    "sampled after a clip": Case(
+        sampled_clipped_sum, {}, R(2), near.any_pair(), together([1] * 2)
+    ),
+    "sampled after a clip in a box": Case(
+        sampled_clipped_sum, {}, R(2, 0.5, 7), L1(2), together([0.5] * 2)
+    ),
+    "sampled or a default": Case(
+        sum_with_defaults, {}, domains.integers(2, 0, 1), L1(1), together([1], most=0.5)
+    ),
+    "drawn without replacement": Case(
+        sum_of_a_subset, {}, domains.integers(5, 0, 1), L1(1), math.log(1 + 0.4 * GROWTH)
+    ),
+    "sampled threshold": Case(
+        sampled_threshold, {}, R(2, 0, 1), LI(1),
+        2 * math.log(1 + 0.25 * (math.exp(0.5) - 1)),
     ),
     "a branch on the input": Case(
         told_by_a_branch, {}, domains.integers(1, 0, 5), L1(1), 0.5

@@ -80,6 +80,7 @@ def test_why_there_is_no_bound(proof_of):
     assert "without noise" in proof_of("an input as it is").reason
 
 
+BIASED = "a coin with a bias that the input decides"
 WRONG_FORMS = {
     "a radius of zero": ("bits", lambda c: c["neighbors"].update(radius="0")),
     "a number of endless digits": (
@@ -89,16 +90,63 @@ WRONG_FORMS = {
     "a pair of one": (
         "a branch on the input", lambda c: c["program"]["members"][0].update(pair=[0])
     ),
-    "a program that is missing": ("subsampled", lambda c: c["program"]["joined"][0].clear()),
+    "a program that is missing": (
+        BIASED, lambda c: c["program"]["joined"][0].clear()
+    ),
     "a path twice": (
         "argmax", lambda c: c["program"]["paths"].append(c["program"]["paths"][0])
     ),
     "no neighbours": ("laplace, far pair", lambda c: c["neighbors"].update(listed=[])),
     "a branch of no probability": (
-        "subsampled", lambda c: c["program"]["mixtures"][0].append([9, "0"])
+        BIASED, lambda c: c["program"]["mixtures"][0].append([9, "0"])
     ),
     "a plan that promises too much": (
-        "subsampled", lambda c: [p.update(bound="1") for p in c["alignment"]["plans"]]
+        BIASED, lambda c: [p.update(bound="1") for p in c["alignment"]["plans"]]
+    ),
+    "a coin that is opened twice": (
+        "sampled number", lambda c: c["alignment"]["inputs"][0].update(coins=[0, 0])
+    ),
+    "noise that is no coin": (
+        "sampled number", lambda c: c["alignment"]["inputs"][0].update(coins=[0, 1])
+    ),
+    "a choice that stays closed": (
+        "sampled real numbers", lambda c: c["alignment"]["inputs"][0].update(coins=[], plan=[])
+    ),
+    "a choice that input and noise make": (
+        "sampled real numbers",
+        lambda c: c["program"]["choices"][0]["cells"][0].append([0, 2, True]),
+    ),
+    "cells that overlap": (
+        "sampled real numbers", lambda c: c["program"]["choices"][0]["cells"][0].clear()
+    ),
+    "a branch that is handed on in part": (
+        "sampled number", lambda c: c["alignment"]["inputs"][0].update(plan=[[0, 1, "1/2"]])
+    ),
+    "a branch that is handed on to itself": (
+        "sampled number", lambda c: c["alignment"]["inputs"][0].update(plan=[[0, 0, "1"]])
+    ),
+    "a point outside": (
+        "sampled real numbers", lambda c: c["alignment"]["tangent"].update(at=["1/3", "1/3", "2"])
+    ),
+    "tangents where units are counted": (
+        "drawn without replacement",
+        lambda c: c["alignment"].update(tangent={"slope": "1", "at": ["0"] * 5}),
+    ),
+    "a ratio that is too small": (
+        "sampled number", lambda c: c["alignment"].update(bound="5/4")
+    ),
+    "a move without its shifts": ("sampled number", lambda c: c["alignment"]["shifts"].pop()),
+    "shifts for no move": (
+        "sampled number", lambda c: c["alignment"]["shifts"].append({"0": {"const": "1"}})
+    ),
+    "a clip from above to below": (
+        "sampled after a clip", lambda c: c["program"].update(clip=["1", "0"])
+    ),
+    "a clip of one number": ("sampled after a clip", lambda c: c["program"].update(clip=["1"])),
+    "a clip that is left out": ("sampled after a clip", lambda c: c["program"].update(clip=None)),
+    "a wider clip": ("sampled after a clip", lambda c: c["program"].update(clip=["0", "2"])),
+    "an input without a bound": (
+        "sampled number", lambda c: c["program"]["inputs"].update(high=None)
     ),
     "an input that is another program elsewhere": (
         "a branch on the input",

@@ -28,6 +28,9 @@ NAMES = [
     "difference of two ranks", "sorted gap", "tested before release",
     "a branch on a clip, any pair", "full order", "count above", "count above, integers",
     "count above, pair", "counted in a loop", "counts until many", "kept above",
+    "a coin with a bias that the input decides",
+    "sampled number", "sampled real numbers", "sampled or a default", "sampled threshold",
+    "sampled after a clip in a box", "drawn without replacement",
 ]  # fmt: skip
 ROUNDS = 75
 
@@ -124,7 +127,7 @@ def test_a_change_with_new_fingerprints_passes_only_if_it_is_right(name, proof_o
 def test_a_lower_total_is_rejected(name, proof_of):
     content = copy.deepcopy(dict(proof_of(name).certificate.content))
     upper = content["upper"]
-    if content["argument"] == "mixture":
+    if content["argument"] in ("mixture", "subsampling"):
         upper["ln"][0][0] = str(Fraction(upper["ln"][0][0]) * Fraction(999, 1000))
     elif upper["ln"]:
         upper["ln"][0][1] = str(Fraction(upper["ln"][0][1]) * Fraction(999, 1000))
@@ -398,7 +401,161 @@ def meets(condition, value):
     return total > 0 if condition["strict"] else total >= 0
 
 
+class Sampled:
+    """The probability of an event for a program of coins and one Laplace draw a path.
+
+    Choices are made and paths are taken by counting all faces of all coins. An event is a path
+    that returns no number, or the numbers around a point that a path returns.
+    """
+
+    def __init__(self, program):
+        self.program = program
+        self.size = program["inputs"]["size"]
+        coins = [j for j, law in enumerate(program["noise"]) if law["law"] != "laplace"]
+        grids = [[(j, *face) for face in self.faces(j)] for j in coins]
+        self.throws = [
+            ({j: value for j, value, _ in picked}, float(math.prod(w for _, _, w in picked)))
+            for picked in itertools.product(*grids)
+        ]
+
+    def faces(self, j):
+        law = self.program["noise"][j]
+        if law["law"] == "choice":
+            return [(Fraction(k), Fraction(w)) for k, w in enumerate(law["weights"])]
+        if law["law"] == "integers":
+            return [(Fraction(k), 1 / Fraction(law["count"])) for k in range(int(law["count"]))]
+        cuts = {Fraction(line["const"]) for line in self.program["lines"]}
+        cuts |= {cut / Fraction(line["noise"][str(j)]) * sign for cut in cuts
+                 for line in self.program["lines"] if str(j) in line.get("noise", {})
+                 for sign in (1, -1)}  # fmt: skip
+        top = Fraction(law["scale"])
+        ends = [0, *sorted(cut for cut in cuts if 0 < cut < top), top]
+        return [((a + b) / 2, (b - a) / top) for a, b in itertools.pairwise(ends)]
+
+    def line(self, k, x, coins):
+        """(number, coefficients of the Laplace draws)."""
+        line, left = self.program["lines"][k], {}
+        total = Fraction(line["const"])
+        for i, c in line.get("x", {}).items():
+            value, noise = Fraction(0), {}
+            if int(i) < self.size:
+                value = x[int(i)]
+            else:
+                value, noise = self.choice(int(i) - self.size, x, coins)
+            total += Fraction(c) * value
+            for j, e in noise.items():
+                left[j] = left.get(j, 0) + Fraction(c) * e
+        for j, c in line.get("noise", {}).items():
+            if int(j) in coins:
+                total += Fraction(c) * coins[int(j)]
+            else:
+                left[int(j)] = left.get(int(j), 0) + Fraction(c)
+        return total, {j: c for j, c in left.items() if c}
+
+    def choice(self, number, x, coins):
+        choice = self.program["choices"][number]
+        for cell, value in zip(choice["cells"], choice["values"], strict=True):
+            if all(self.interval(c, x, coins)[1] for c in cell):
+                return self.line(value, x, coins)
+        raise AssertionError("no cell of a choice holds")
+
+    def interval(self, condition, x, coins):
+        """The numbers of one Laplace draw that meet the condition: (draw, (low, high)) or truth."""
+        left, right, strict = condition
+        (a, p), (b, q) = self.line(left, x, coins), self.line(right, x, coins)
+        gap, noise = a - b, {j: p.get(j, 0) - q.get(j, 0) for j in {*p, *q}}
+        noise = {j: c for j, c in noise.items() if c}
+        if not noise:
+            return None, gap > 0 or (gap == 0 and not strict)
+        ((j, c),) = noise.items()
+        edge = float(-gap / c)
+        return j, (edge, math.inf) if c > 0 else (-math.inf, edge)
+
+    def events(self, x):
+        """Points where the density is to be compared, or None for paths without numbers."""
+        for path in self.program["paths"]:
+            places = [out for p in path["parts"] for out in self.program["parts"][p]["out"]]
+            for coins, _ in self.throws if places else ():
+                value, noise = self.line(places[0][1], x, coins)
+                reach = [float(value) + step for step in (-30, -1, 0, 1e-9, 1, 30)]
+                yield from ((path["returns"], y) for y in reach if noise)
+            if not places:
+                yield path["returns"], None
+
+    def probability(self, event, x):
+        total = 0.0
+        for coins, weight in self.throws:
+            for path in self.program["paths"]:
+                if path["returns"] == event[0]:
+                    total += weight * self.on(path, event[1], x, coins)
+        return total
+
+    def on(self, path, y, x, coins):
+        parts = [self.program["parts"][p] for p in path["parts"]]
+        low, high, draw = -math.inf, math.inf, None
+        for condition in (c for part in parts for c in part["when"]):
+            j, found = self.interval(condition, x, coins)
+            if j is None and not found:
+                return 0.0
+            if j is not None:
+                assert draw in (None, j)
+                draw, low, high = j, max(low, found[0]), min(high, found[1])
+        if y is None:
+            return laplace_mass(self.scale(draw), low, high)
+        ((_, k),) = [out for part in parts for out in part["out"]]
+        value, noise = self.line(k, x, coins)
+        ((j, c),) = noise.items()
+        assert draw is None
+        scale = self.scale(j)
+        return math.exp(-abs((y - float(value)) / float(c)) / scale) / scale / abs(float(c))
+
+    def scale(self, j):
+        return 1.0 if j is None else float(Fraction(self.program["noise"][j]["scale"]))
+
+
+def laplace_mass(scale, low, high):
+    def below(y):
+        return 0.5 * math.exp(y / scale) if y < 0 else 1 - 0.5 * math.exp(-y / scale)
+
+    return max(0.0, below(high) - below(low)) if low < high else 0.0
+
+
+def box(inputs, clip):
+    """Between which numbers the clipped inputs are."""
+    ends = [inputs["low"], inputs["high"]]
+    if clip is None:
+        return tuple(map(Fraction, ends))
+    low, high = map(Fraction, clip)
+    given = zip(ends, (low, high), strict=True)
+    return tuple(own if end is None else max(low, min(high, Fraction(end))) for end, own in given)
+
+
+def subsampling_oracle(content, rng):
+    """No pair of inputs at the corners of the box, or inside, loses more than the bound."""
+    sampled = Sampled(content["program"])
+    inputs, relation = content["program"]["inputs"], content["neighbors"]
+    low, high = box(inputs, content["program"]["clip"])
+    radius = Fraction(relation.get("radius", 10**9))
+    upper = math.prod(float(Fraction(q)) for q, _ in content["upper"]["ln"])
+    for _ in range(3):
+        x = [rng.choice([low, high]) for _ in range(sampled.size)]
+        left, other = radius, []
+        for value in x:
+            step = min(left, high - low)
+            if inputs["kind"] == "reals" and relation["kind"] == "l1":
+                step = min(step, radius / sampled.size) if rng.random() < 0.5 else step
+            step = Fraction(math.floor(step)) if inputs["kind"] == "integers" else step
+            other.append(value + step if value == low else value - step)
+            left -= step if relation["kind"] == "l1" else 0
+        events = list(dict.fromkeys([*sampled.events(x), *sampled.events(other)]))
+        for event in rng.sample(events, min(12, len(events))):
+            p, q = sampled.probability(event, x), sampled.probability(event, other)
+            assert p <= q * upper * (1 + 1e-9)
+            assert q <= p * upper * (1 + 1e-9)
+
+
 ORACLES = {
+    "subsampling": subsampling_oracle,
     "alignment": lambda content, rng: Oracle(content, rng).run(),
     "couplings": single_oracle,
     "mixture": mixture_oracle,

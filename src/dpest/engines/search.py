@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -92,7 +92,23 @@ class Search:
             raise refusal
         if best is None or best_start is None or not math.isfinite(best.loss.loss):
             return best
+        best = self._at_ends(best, best_start[0])
         return self._pushed(best, *best_start, enough)
+
+    def _at_ends(self, best: Found, start: Start) -> Found:
+        """The same difference at the ends of a box, where inputs behind coins count most."""
+        low, high = self.inputs.bounds()
+        if not math.isfinite(high - low):
+            return best
+        for difference in (start.difference, -start.difference):
+            far = self._middle + (high - low) * np.sign(difference)
+            try:
+                found = self._try(replace(start, difference=difference), far)
+            except OutOfReach:
+                continue
+            if found is not None and found.loss.exceeds(best.loss):
+                best = found
+        return best
 
     def _starts(self) -> Iterator[Start]:
         """Directions in which noise is all that keeps neighbours apart, then where code does."""
@@ -198,6 +214,7 @@ class Search:
             x, y = np.round(x, 6), np.round(x, 6) + np.round(y - x, 12)
             if not self._related(x, y):
                 y = x + (y - x) * (1 - _HAIR)
+            x, y = np.clip(x, low, high), np.clip(y, low, high)
         if np.array_equal(x, y) or not self._related(x, y):
             return None
         return self.inputs.give(x), self.inputs.give(y)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpest.verify.alignment import read_neighbors, total_price
+from dpest.verify.choices import read_mechanism
 from dpest.verify.couplings import coupled
 from dpest.verify.coverage import ASSUMED, PROVED, coverage
 from dpest.verify.finite import read_finite
@@ -17,8 +18,10 @@ from dpest.verify.sentences import (
     coupled_sentences,
     finite_sentences,
     mixture_sentences,
+    subsampling_sentences,
 )
 from dpest.verify.shift import Wrong
+from dpest.verify.subsampling import subsampled
 
 FORMAT = "dpest proof 1"
 ENUMERATED = "enumerated"
@@ -31,6 +34,8 @@ def coverage_of(argument: str, program: Any) -> str:
     if argument == "couplings":
         models = [read_model(member["program"]) for member in program["members"]]
         return PROVED if all(coverage(model) == PROVED for model in models) else ASSUMED
+    if argument == "subsampling":
+        return coverage(read_mechanism(program).model)
     if argument == "mixture":
         models = [read_model(entry["program"]) for entry in program["joined"]]
         return PROVED if all(coverage(model) == PROVED for model in models) else ASSUMED
@@ -54,6 +59,10 @@ def derive(content: Mapping[str, Any]) -> tuple[Price, list[str]]:
         mixture = mixed(content["program"], content["neighbors"], content["alignment"])
         _same_coverage(content, mixture.coverage)
         return mixture.price, mixture_sentences(mixture)
+    if content["argument"] == "subsampling":
+        found_ = subsampled(content["program"], content["neighbors"], content["alignment"])
+        _same_coverage(content, found_.coverage)
+        return found_.price, subsampling_sentences(found_, content["neighbors"])
     if content["argument"] == "finite":
         if content["coverage"] != ENUMERATED:
             raise Malformed("the finite argument counts all cases")

@@ -59,7 +59,7 @@ def mixed(program: Any, neighbors: Any, alignment: Any) -> Mixed:
         pair, bound, *both = fields(entry, "pair", "bound", "forward", "backward")
         one, other = (place(k, len(names)) for k in two(pair))
         limit = rational(bound)
-        read = [[_share(share) for share in items(plan)] for plan in both]
+        read = [[read_share(share) for share in items(plan)] for plan in both]
         _check_plan(read[0], prices, mixes[one], mixes[other], limit)
         _check_plan(read[1], prices, mixes[other], mixes[one], limit)
         done.add(frozenset((one, other)))
@@ -85,7 +85,7 @@ def _mix(data: Any) -> Mix:
     return mix
 
 
-def _share(data: Any) -> tuple[int, int, fmpq]:
+def read_share(data: Any) -> tuple[int, int, fmpq]:
     if len(items(data)) != 3:
         raise Malformed("a share needs two branches and a number")
     share = rational(data[2])

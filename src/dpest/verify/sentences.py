@@ -8,6 +8,7 @@ from typing import Any
 from flint import arb, fmpq
 
 from dpest.verify.alignment import Aligned, sum_of
+from dpest.verify.amplified import Loss
 from dpest.verify.couplings import Coupled
 from dpest.verify.coverage import PROVED
 from dpest.verify.finite import Ratios
@@ -16,6 +17,7 @@ from dpest.verify.model import Draw, Model
 from dpest.verify.price import Price, shown
 from dpest.verify.reach import Form, Moves, Neighborhood
 from dpest.verify.shift import shift_price
+from dpest.verify.subsampling import Subsampled
 
 MANY = 4
 LONG = 24
@@ -252,3 +254,44 @@ def mixture_sentences(best: Mixed) -> list[str]:
         f"most {float(best.price):.9g}, given that the draws are independent{assumed}."
     )
     return lines
+
+
+def subsampling_sentences(best: Subsampled, neighbors: Mapping[str, Any]) -> list[str]:
+    """What each input loses, and what they lose together."""
+    lines = [
+        "Coins decide whether an input has a say; all other coins fall the same way on both sides."
+    ]
+    if best.mechanism.clip is not None:
+        low, high = map(shown, best.mechanism.clip)
+        lines.append(f"x stands for the input after it was clipped to [{low}, {high}].")
+    alike: dict[str, list[int]] = {}
+    for i, (loss, coins) in enumerate(zip(best.losses, best.coins, strict=True)):
+        alike.setdefault(_amplified(best, loss, coins), []).append(i)
+    for text, members in alike.items():
+        names = ", ".join(f"x[{i}]" for i in members[:MANY])
+        more = f" and {len(members) - MANY} more" if len(members) > MANY else ""
+        lines.append(f"{names}{more}: {text}")
+    assumed = "" if best.coverage == PROVED else ", and that the paths are disjoint and cover all"
+    lines.append(
+        f"Neighbours ({_relation(neighbors)}) change one input after another, and together that "
+        f"loses at most {float(best.price):.9g}, given that the draws are independent{assumed}."
+    )
+    return lines
+
+
+def _amplified(best: Subsampled, loss: Loss, coins: tuple[int, ...]) -> str:
+    """What one input loses."""
+    if loss.share == 0:
+        return "no path uses it."
+    if loss.share == 1:
+        return f"a change by t costs at most {loss.step} * t in every branch."
+    drawn = [best.mechanism.model.noise[j].line for j in coins]
+    where = ", ".join(map(str, dict.fromkeys(line for line in drawn if line)))
+    lines = f" (line {where})" if where else ""
+    g, k = shown(loss.share), float(loss.factor)
+    return (
+        f"with probability g = {g} the coins{lines} fall such that it is used; then a change by t "
+        f"costs at most {loss.step} * t, and no event is more than K = {k:.9g} times as likely as "
+        "where it is not used. So no event becomes more than (1 - g + g K) / (1 - g + g K "
+        f"exp(-{loss.step} * t)) times as likely."
+    )

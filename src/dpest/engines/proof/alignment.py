@@ -206,6 +206,11 @@ def _best(
     return best
 
 
+def best_shifts(work: Workshop, part: Part, near: Neighborhood) -> Found:
+    """The cheapest shifts for one direction."""
+    return _best(work, part, near, near.direction, lambda rule: rule)
+
+
 def _settings(
     model: Model, part: Part, near: Neighborhood, direction: Terms | None
 ) -> list[Setting]:

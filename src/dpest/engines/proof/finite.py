@@ -41,7 +41,11 @@ def prove_finite(
         raise NoProof(f"the domain has more than {MAX_MEMBERS} values")
     known: dict[int, Member] = {}
     ties: dict[tuple[object, ...], list[Fragment]] = {}
-    expanded = [_at(program, x, known, ties) for x, program in programs]
+    expanded: list[Member] = []
+    for x, program in programs:
+        expanded.append(_at(program, x, known, ties))
+        if len(expanded) == 1:
+            _Encoder(expanded).program({})
     data = _Encoder(expanded).program(finite_inputs(inputs))
     relation = finite_relation([x for x, _ in programs], inputs, neighbors)
     try:

@@ -12,14 +12,12 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import highspy
-import numpy as np
-from flint import arb, fmpq
+from flint import fmpq
 
 from dpest.engines.proof.alignment import align
 from dpest.engines.proof.branches import Branch, at, branches, coins
 from dpest.engines.proof.coupling import MAX_PAIRS, ends_data, joined, name_of
-from dpest.engines.proof.linear_program import optimum
+from dpest.engines.proof.plans import Mix, Plan, above, exactly, shares_of
 from dpest.engines.proof.refusal import NoProof
 from dpest.engines.proof.related import finite_inputs, finite_relation, related
 from dpest.inputs import Inputs
@@ -30,10 +28,6 @@ from dpest.verify.mixture import excess
 from dpest.verify.price import Price
 
 MAX_PLAN = 4_000
-_SHARE = 10**12
-Mix = dict[int, fmpq]
-"""Probabilities by branch."""
-Plan = list[tuple[int, int, fmpq]]
 
 
 @dataclass(frozen=True)
@@ -57,19 +51,32 @@ def prove_mixture(
     if not any(map(coins, closed)):
         return None
     work = _Workshop()
-    mixes = [work.mix(branches(paths)) for paths in closed]
+    mixes = _Mixes(work, closed)
     plans, worst, bound = [], listed[0], fmpq(0)
     for one, other in listed:
         plan = work.plan(mixes[one], mixes[other])
         plans.append({"pair": [one, other], **plan})
         if fmpq(plan["bound"]) > bound:
             worst, bound = (one, other), fmpq(plan["bound"])
-    mixtures = [[[u, str(w)] for u, w in mix.items()] for mix in mixes]
+    mixtures = [[[u, str(w)] for u, w in mixes[k].items()] for k in range(len(closed))]
     return MixtureProof(
         {"inputs": finite_inputs(inputs), "mixtures": mixtures, "joined": work.joined},
         finite_relation([x for x, _ in programs], inputs, neighbors),
         {"shifts": work.shifts, "plans": plans}, worst,
     )  # fmt: skip
+
+
+class _Mixes:
+    """The mixture at each input, made when it is asked for."""
+
+    def __init__(self, work: _Workshop, closed: Sequence[tuple[Path, ...]]) -> None:
+        self._work, self._closed = work, closed
+        self._known: dict[int, Mix] = {}
+
+    def __getitem__(self, k: int) -> Mix:
+        if k not in self._known:
+            self._known[k] = self._work.mix(branches(self._closed[k]))
+        return self._known[k]
 
 
 @dataclass
@@ -84,7 +91,7 @@ class _Workshop:
     shifts: list[dict[str, Any]] = field(default_factory=list)
 
     def mix(self, found: Sequence[Branch]) -> Mix:
-        mix: Mix = {}
+        mix: dict[int, fmpq] = {}
         for branch in found:
             key = _signature(branch.paths)
             if key not in self.known:
@@ -132,11 +139,11 @@ class _Workshop:
         found = {(u, v): self.price(u, v) for u in one for v in other}
         routes_ = [pair for pair, price in found.items() if price is not None]
         factors = [math.exp(float(found[pair])) for pair in routes_]  # type: ignore[arg-type]
-        shares = _shares(routes_, factors, one, other)
-        plan = _exactly(routes_, shares, one)
+        shares = shares_of(routes_, factors, one, other)
+        plan = exactly(routes_, shares, one)
         prices = {pair: found[pair] for pair in routes_}
         loads = [excess(plan, prices, v, other[v]) for v in other]  # type: ignore[arg-type]
-        return plan, _above(max(loads, key=float))
+        return plan, above(max(loads, key=float))
 
 
 def _signature(paths: Sequence[Path]) -> Hashable:
@@ -154,48 +161,3 @@ def _signature(paths: Sequence[Path]) -> Hashable:
 def _line(line: Linear) -> Hashable:
     terms = sorted(((name_of(v), str(c)) for v, c in line.terms.items()), key=repr)
     return str(line.const), tuple(terms)
-
-
-def _shares(
-    pairs: Sequence[tuple[int, int]], factors: Sequence[float], one: Mix, other: Mix
-) -> np.ndarray:
-    """Shares in floats: every branch is handed on whole, none gets too much."""
-    lp = highspy.HighsLp()
-    count, rows = len(pairs), len(one) + len(other)
-    lp.num_col_, lp.num_row_ = count + 1, rows
-    lp.col_cost_ = np.append(np.zeros(count), 1.0)
-    lp.col_lower_, lp.col_upper_ = np.zeros(count + 1), np.full(count + 1, np.inf)
-    matrix = np.zeros((rows, count + 1))
-    for k, ((u, v), factor) in enumerate(zip(pairs, factors, strict=True)):
-        matrix[list(one).index(u), k] = 1.0
-        matrix[len(one) + list(other).index(v), k] = factor
-    given = np.array([float(arb(w)) for w in one.values()])
-    matrix[len(one) :, count] = [-float(arb(w)) for w in other.values()]
-    lp.row_lower_ = np.concatenate([given, np.full(len(other), -np.inf)])
-    lp.row_upper_ = np.concatenate([given, np.zeros(len(other))])
-    point = optimum(lp, [[(int(k), float(row[k])) for k in np.flatnonzero(row)] for row in matrix])
-    if point is None:
-        raise NoProof("no plan carries the branches of one input over to the other's")
-    return point[:-1]
-
-
-def _exactly(pairs: Sequence[tuple[int, int]], shares: np.ndarray, one: Mix) -> Plan:
-    """Rational shares that hand on every branch exactly; its largest share takes the rounding."""
-    plan: Plan = []
-    for u, weight in one.items():
-        mine = [(v, share) for (w, v), share in zip(pairs, shares, strict=True) if w == u]
-        largest = max(mine, key=lambda item: item[1])[0]
-        rest = weight
-        for v, share in mine:
-            exact = fmpq(round(share * _SHARE), _SHARE)
-            if v != largest and 0 < exact < weight:
-                plan.append((u, v, exact))
-                rest -= exact
-        plan.append((u, largest, rest))
-    return plan
-
-
-def _above(ball: arb) -> fmpq:
-    """A rational that is surely above, by a share that no printed digit shows."""
-    value = float(ball.upper()) * (1 + 1e-14)
-    return fmpq(*value.as_integer_ratio())

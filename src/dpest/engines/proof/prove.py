@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dpest.engines.proof.alignment import Alignment, align, by_corners
+from dpest.engines.proof.choices import cases
 from dpest.engines.proof.coupling import couplings, ends_data
 from dpest.engines.proof.encode import Encoder, domain_data, neighbors_data
 from dpest.engines.proof.finite import prove_finite
 from dpest.engines.proof.mixture import prove_mixture
 from dpest.engines.proof.picks import picked
 from dpest.engines.proof.refusal import NoProof
-from dpest.engines.proof.related import finite_inputs, finite_relation
+from dpest.engines.proof.related import finite_inputs, finite_relation, one_by_one
 from dpest.engines.proof.split import has_extremes, routes
+from dpest.engines.proof.subsampling import prove_subsampling
 from dpest.engines.proof.worst import Worst, worst_of
 from dpest.evidence import Certificate
 from dpest.inputs import Inputs, OneOf
@@ -52,8 +54,11 @@ class Proof:
 
 MAX_SINGLE = 300
 """In a larger domain the inputs are not compared one by one, except where outputs are finite."""
+MAX_CASES, MAX_WORK = 128, 8_000
+"""Cases that coins make, and the same in all pairs of inputs, that are looked at once more."""
 Family = Sequence[tuple[Any, Program]]
 """One program for every value of a finite domain, traced at that value."""
+Attempt = Callable[[Program | Family, Inputs, Neighbors], "Proof | None"]
 
 
 def prove(program: Program | Family, inputs: Inputs, neighbors: Neighbors) -> Proof:
@@ -64,10 +69,14 @@ def prove(program: Program | Family, inputs: Inputs, neighbors: Neighbors) -> Pr
     """
     neighbors.check(inputs)
     found: list[Proof] = []
-    for attempt in (_finite, _aligned, _coupled, _mixed):
+    credited = False
+    for attempt in (_finite, _subsampled, _aligned, _coupled, _mixed):
+        if credited and _is_long(attempt, program, inputs, neighbors):
+            continue
         proof = attempt(program, inputs, neighbors)
         if proof is not None:
             found.append(proof)
+            credited |= attempt is _subsampled
             if proof.unbounded or (attempt is _finite and proof.price is not None):
                 return proof
     proved = [proof for proof in found if proof.price is not None]
@@ -78,6 +87,17 @@ def prove(program: Program | Family, inputs: Inputs, neighbors: Neighbors) -> Pr
         if proof.price < best.price:  # type: ignore[operator]
             best = proof
     return best
+
+
+def _is_long(
+    attempt: Attempt, program: Program | Family, inputs: Inputs, neighbors: Neighbors
+) -> bool:
+    """Whether an attempt takes long by what coins do, where they were credited already."""
+    assert isinstance(program, Program)
+    if attempt is _aligned:
+        return one_by_one(inputs, neighbors) and cases(program) > MAX_CASES
+    family = _family(program, inputs)
+    return family is not None and cases(program) ** 2 * len(family) > MAX_WORK
 
 
 def _none(reason: str, unbounded: bool = False, worst: Worst | None = None) -> Proof:
@@ -120,6 +140,21 @@ def _aligned(program: Program | Family, inputs: Inputs, neighbors: Neighbors) ->
         if better is not alignment:
             alignment, worst = better, worst_of(better)
     return _sealed(program.name, "alignment", best[1], relation, alignment.data, worst)
+
+
+def _subsampled(program: Program | Family, inputs: Inputs, neighbors: Neighbors) -> Proof | None:
+    """Coins that decide whether an input has a say."""
+    if not isinstance(program, Program) or isinstance(inputs, OneOf):
+        return None
+    try:
+        found = prove_subsampling(program, inputs, neighbors)
+    except NoProof:
+        return None
+    if found is None:
+        return None
+    worst = Worst(None, "", found.direction, None)
+    return _sealed(program.name, "subsampling", found.program, found.neighbors,
+                   found.alignment, worst)  # fmt: skip
 
 
 # -- finite domains ---------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import numpy as np
 from dpest.engines.proof.encode import domain_data, neighbors_data
 from dpest.engines.proof.refusal import NoProof
 from dpest.inputs import Inputs, OneOf
-from dpest.neighbors import AnyPair, Neighbors, Pairs
+from dpest.neighbors import AnyPair, Neighbors, Norm, Pairs
 from dpest.program import Program
 
 
@@ -27,6 +27,11 @@ def related(
         return everything
     checked = [inputs.check(x) for x in values]
     return [(a, b) for a, b in everything if neighbors.relates(checked[a], checked[b])]
+
+
+def one_by_one(inputs: Inputs, neighbors: Neighbors) -> bool:
+    """Whether the inputs share one distance, so that only the dearest of them counts."""
+    return inputs.size == 1 or (isinstance(neighbors, Norm) and neighbors.kind == "l1")
 
 
 def position(values: Sequence[Any], x: Any) -> int:

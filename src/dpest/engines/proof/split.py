@@ -8,7 +8,7 @@ every case is a path of its own.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -50,26 +50,31 @@ Options = list[list[Fragment]]
 """For every tie of a path its cases."""
 
 
+Keep = Callable[[Piece], bool]
+"""Which pieces stay as they are, besides extremes."""
+
+
 def options(
-    path: Path, keep_extremes: bool, known: dict[tuple[object, ...], list[Fragment]]
-) -> Options:
+    path: Path, keep_extremes: bool, known: dict[tuple[object, ...], list[Fragment]],
+    keep: Keep | None = None,
+) -> Options:  # fmt: skip
     """The cases of everything that is tied together on a path; equal ties are opened once."""
     result = []
     for when, out in _ties(path):
         key = (when, out)
         if key not in known:
-            known[key] = _limited(_cases(Fragment(when, (), out), keep_extremes))
+            known[key] = _limited(_cases(Fragment(when, (), out), keep_extremes, keep))
         result.append(known[key])
     return result
 
 
-def routes(program: Program, keep_extremes: bool) -> list[Route]:
+def routes(program: Program, keep_extremes: bool, keep: Keep | None = None) -> list[Route]:
     """Every path with every choice of cases for its fragments."""
     known: dict[tuple[object, ...], list[Fragment]] = {}
     result: list[Route] = []
     for whole in program.paths:
         path = replace(whole, output=whole.output.folded)
-        found = options(path, keep_extremes, known)
+        found = options(path, keep_extremes, known, keep)
         count = reduce(lambda total, cases: total * len(cases), found, 1)
         if len(result) + count > MAX_PATHS:
             raise NoProof(f"there are more than {MAX_PATHS} cases")
@@ -131,10 +136,11 @@ def _ties(path: Path) -> list[Tie]:
 
 
 def _cases(
-    fragment: Fragment, keep_extremes: bool, chosen: Mapping[int, int] | None = None
-) -> Iterator[Fragment]:
+    fragment: Fragment, keep_extremes: bool, keep: Keep | None = None,
+    chosen: Mapping[int, int] | None = None,
+) -> Iterator[Fragment]:  # fmt: skip
     chosen = chosen or {}
-    partition = _next_partition(fragment, keep_extremes)
+    partition = _next_partition(fragment, keep_extremes, keep)
     if partition is None:
         yield _joined(fragment) if keep_extremes else fragment
         return
@@ -143,15 +149,20 @@ def _cases(
     for cell in range(len(partition)) if known is None else [known]:
         inside = _inside(fragment, partition, cell, group, known is None)
         if inside is not None:
-            yield from _cases(inside, keep_extremes, {**chosen, id(partition): cell})
+            known_now = {**chosen, id(partition): cell}
+            yield from _cases(inside, keep_extremes, keep, known_now)
 
 
-def _next_partition(fragment: Fragment, keep_extremes: bool) -> Partition | None:
+def _next_partition(
+    fragment: Fragment, keep_extremes: bool, keep: Keep | None
+) -> Partition | None:
     """The partition of some piece that cannot stay whole."""
     expressions: list[Linear | Condition] = [*fragment.when]
     expressions += [line for _, line in fragment.out]
     expressions += [line for winner in fragment.beats for line in winner.group]
     for piece in pieces(expressions):
+        if keep is not None and keep(piece):
+            continue
         if not (keep_extremes and _stays_whole(piece)):
             return piece.partition
     return None
@@ -209,9 +220,9 @@ def _without_winner(
 def _substituted(winner: Winner, values: dict[Variable, Linear]) -> Winner:
     if not any(v in values for line in winner.group for v in line.terms):
         return winner
-    return Winner(
-        winner.line.substitute(values), tuple(line.substitute(values) for line in winner.group)
-    )
+    place = next(k for k, line in enumerate(winner.group) if line is winner.line)
+    group = tuple(line.substitute(values) for line in winner.group)
+    return Winner(group[place], group)
 
 
 def _tidy(conditions: Iterable[Condition]) -> tuple[Condition, ...] | None:

@@ -17,7 +17,9 @@ from dpest.report.sizes import Size, growth, of_program
 _ARGUMENTS = {
     "alignment": "shifts of the noise, found by linear programs, rounded to rationals, re-checked",
     "finite": "exact rational probabilities of every outcome at every input",
-    "coupling": "a shift of the noise for every pair of inputs, rounded to rationals, re-checked",
+    "couplings": "a shift of the noise for every pair of inputs, rounded to rationals, re-checked",
+    "subsampling": "shifts between what coins leave, in rationals; logarithms in rigorous balls",
+    "mixture": "shifts between what coins leave, in rationals; logarithms in rigorous balls",
 }
 _RADIUS = re.compile(r"\[?([^\s\[]+) \+/- ([^\s\]]+)")
 
