@@ -62,7 +62,7 @@ def certified_log_ratio(p: Enclosure, q: Enclosure) -> float:
         return math.inf
     with balls.precision(_BITS[0]):
         bound = (p.lower / q.upper).log().lower()
-        return math.nextafter(float(bound), -math.inf)
+        return math.nextafter(float(bound), -math.inf) if bound != 0 else 0.0
 
 
 def enclosure(event: Event, law: ExactLaw, x: object) -> Enclosure:

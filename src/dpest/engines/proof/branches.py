@@ -13,6 +13,7 @@ from typing import Any
 
 from flint import fmpq
 
+from dpest.engines.proof.closing import closed
 from dpest.engines.proof.finite import flat
 from dpest.engines.proof.refusal import NoProof
 from dpest.engines.proof.split import routes
@@ -37,10 +38,9 @@ class Branch:
 
 def at(program: Program, x: Any) -> tuple[Path, ...]:
     """The paths that are open at the input, without pieces."""
-    values = program.at(x).numbers
     found = []
-    for route in routes(program, False):
-        fragments = [flat(fragment, values) for fragment in route.fragments]
+    for route in routes(closed(program, x), False):
+        fragments = [flat(fragment, {}) for fragment in route.fragments]
         conditions = [c for fragment in fragments for c in fragment.when]
         lines = dict(pair for fragment in fragments for pair in fragment.out)
         kinds = [leaf.kind for leaf in route.path.output.leaves]
