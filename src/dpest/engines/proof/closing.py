@@ -42,8 +42,10 @@ class _Closing:
         return replace(path, conditions=conditions, output=replace(path.output, leaves=leaves))
 
     def line(self, line: Linear) -> Linear:
-        found = {v: self.piece(v) for v in line.terms if isinstance(v, Piece)}
-        return line.substitute(found).substitute(self.numbers)  # type: ignore[arg-type]
+        found: dict[Variable, Linear] = {
+            v: self.piece(v) for v in line.terms if isinstance(v, Piece) and _has_inputs(v)
+        }
+        return line.substitute(found).substitute(self.numbers)
 
     def condition(self, condition: Condition) -> Condition:
         left, right = self.line(condition.left), self.line(condition.right)
@@ -55,8 +57,6 @@ class _Closing:
         return self._pieces[piece]
 
     def _closed(self, piece: Piece) -> Linear:
-        if not any(isinstance(v, Input) for v in piece.roots):
-            return Linear.of(piece)
         if not any(isinstance(v, Noise) for v in piece.partition.roots):
             return self.line(piece.values[self._cell(piece.partition)])
         values = tuple(map(self.line, piece.values))
@@ -77,3 +77,7 @@ class _Closing:
             return Contest(tuple(map(self.line, partition.lines)), partition.sign)
         cells = (partition.cell(k) for k in range(len(partition)))
         return Cases(tuple(tuple(map(self.condition, cell)) for cell in cells))
+
+
+def _has_inputs(piece: Piece) -> bool:
+    return any(isinstance(v, Input) for v in piece.roots)
