@@ -42,6 +42,8 @@ _MANY = 16
 """From this many cut-off points on, one running integral beats an integral for each."""
 _AT_ONCE = 4_096
 """So many integrals are computed together; more would only fill the memory."""
+_SORTING = 10
+"""Values that are computed in the time that it takes to sort out one entry of an incidence."""
 _NEVER = -1e300
 """Stands for log 0 inside matrix products, where -inf times 0 would be NaN."""
 
@@ -55,6 +57,7 @@ class Batch:
     def __init__(
         self, axes: tuple[Axis, ...], factors: Sequence[Factor], incidence: Array, scale: Array
     ) -> None:
+        spend(incidence.size, _SORTING)
         self.axes = axes
         self.factors, columns = _merged_columns(factors, incidence)
         rows, self.row = np.unique(

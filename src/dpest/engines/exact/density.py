@@ -13,6 +13,7 @@ from flint import fmpq
 
 from dpest.engines.exact.batch import Batch
 from dpest.engines.exact.components import Component
+from dpest.engines.exact.effort import spend
 from dpest.engines.exact.factors import Array, Substitute
 from dpest.engines.exact.plan import (
     Axis,
@@ -33,6 +34,8 @@ Key = tuple[Hashable, ...]
 Form = tuple[Key, tuple[Observed, ...]]
 OBSERVED = "observed"
 _ALWAYS = Step(Linear())
+_MOVING = 1_000
+"""Values that are computed in the time that it takes to move one factor."""
 
 
 class Plan:
@@ -117,6 +120,7 @@ class Cell:
     def seen_from(self, origin: fmpq) -> Cell:
         """The same law of a single observed number, counted from another origin."""
         if origin not in self._moved:
+            spend(sum(len(batch.factors) for batch in self.batches), _MOVING)
             batches = [batch.seen_from(self.observed[0], origin) for batch in self.batches]
             self._moved[origin] = Cell(self.key, self.observed, batches)
         return self._moved[origin]

@@ -22,9 +22,9 @@ class _Effort:
 _EFFORT = _Effort()
 
 
-def spend(values: int) -> None:
-    """Note so many more values; refuse them where they are too many."""
-    _EFFORT.spent += values
+def spend(values: int, cost: int = 1) -> None:
+    """Note so many more values, each worth `cost`; refuse them where they are too many."""
+    _EFFORT.spent += values * cost
     if values > _AT_ONCE or (_EFFORT.limit is not None and _EFFORT.spent > _EFFORT.limit):
         raise OutOfReach("the integrals over shared noise take too long")
 

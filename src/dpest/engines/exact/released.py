@@ -18,7 +18,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from dpest.engines.exact.density import Cell
-from dpest.engines.exact.factors import break_lines, widths
+from dpest.engines.exact.factors import break_lines, lines_of, widths
 from dpest.engines.exact.plan import Axis, Density, Mass, Step
 from dpest.engines.exact.refusal import OutOfReach
 from dpest.engines.exact.supremum import NOWHERE, Peak, Ratios, extrapolated, extremes, larger
@@ -122,10 +122,11 @@ def can_vanish(cell: Cell) -> bool:
     factors = [factor for batch in cell.batches for factor in batch.factors]
     cut = [f.gap.terms[a] > 0 for f in factors if isinstance(f, Step)
            for a in f.gap.terms if isinstance(a, Axis)]  # fmt: skip
+    moving = [f for f in factors if any(line.terms for line in lines_of(f))]
     return len(set(cut)) > 1 or any(
         not isinstance(f, Step)
         and (f.law.support != (None, None) or (isinstance(f, Mass) and f.lower and f.upper))
-        for f in factors
+        for f in moving
     )
 
 
