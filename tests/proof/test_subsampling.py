@@ -243,3 +243,8 @@ def _neighbors(inputs, relation, rng):
         d = np.eye(2)[rng.integers(2)] if getattr(relation, "kind", "") == "l1" else np.ones(2)
     d = np.minimum(np.asarray(d, float), high - low)
     return x, np.where(x == low, x + d, x - d)
+
+
+def test_a_pair_that_is_listed_twice_counts_once():
+    both = near.pairs([((0,), (1,)), ((1,), (0,))])
+    assert proof_of(by_a_loop, BITS(1, 0, 1), both).upper == pytest.approx(amplified(0.2))
