@@ -165,3 +165,19 @@ def test_a_wrong_form_is_refused_in_a_sentence(name, proof_of):
     checked = check(content)
     assert not checked
     assert checked.reasons[0]
+
+
+@pytest.mark.parametrize(
+    "place",
+    [("program", "lines", 0, "const"), ("program", "noise", 0, "law"), ("neighbors", "radius")],
+)
+@pytest.mark.parametrize("junk", [[], {}])
+def test_lists_in_place_of_texts_are_refused(place, junk, proof_of):
+    content = json.loads(json.dumps(dict(proof_of("svt 1").certificate.content)))
+    at = content
+    for key in place[:-1]:
+        at = at[key]
+    at[place[-1]] = junk
+    content["program_digest"] = digest(content["program"])
+    content["digest"] = digest({k: v for k, v in content.items() if k != "digest"})
+    assert not check(content)

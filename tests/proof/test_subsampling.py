@@ -66,6 +66,16 @@ def clipped_and_bare(x, rng):
     return np.sum(np.clip(x, 0, 1) * (rng.random(len(x)) < 0.2)) + x[0] + rng.laplace()
 
 
+def clipped_for_some(x, rng):
+    floored = np.maximum(x, -1) * (x > 0.5)
+    return np.sum(floored * (rng.random(len(x)) < 0.2)) + rng.laplace()
+
+
+def clipped_for_others(x, rng):
+    floored = np.maximum(np.where(x[1] > 0.5, x[0], 0), -1)
+    return floored * (rng.random() < 0.2) + rng.laplace()
+
+
 def clipped_by_hand(x, rng):
     total = rng.laplace()
     for value in x:
@@ -133,6 +143,8 @@ def test_the_credit_is_what_the_coins_are_worth(function, inputs, neighbors, upp
         (sampled_sum, REALS(2), near.l1(1)),
         (clipped_twice, REALS(2), near.l1(1)),
         (clipped_and_bare, REALS(2), near.l1(1)),
+        (clipped_for_some, REALS(2), near.any_pair()),
+        (clipped_for_others, REALS(2), near.any_pair()),
         (sampled_sum, REALS(2, 0, 1), near.pairs([((0, 0), (1, 0))])),
         (lambda x, rng: x + rng.laplace(), REALS(1, 0, 1), near.l1(1)),
         (lambda x, rng: x + rng.laplace() + rng.random(), REALS(1, 0, 1), near.l1(1)),
@@ -231,3 +243,8 @@ def _neighbors(inputs, relation, rng):
         d = np.eye(2)[rng.integers(2)] if getattr(relation, "kind", "") == "l1" else np.ones(2)
     d = np.minimum(np.asarray(d, float), high - low)
     return x, np.where(x == low, x + d, x - d)
+
+
+def test_a_pair_that_is_listed_twice_counts_once():
+    both = near.pairs([((0,), (1,)), ((1,), (0,))])
+    assert proof_of(by_a_loop, BITS(1, 0, 1), both).upper == pytest.approx(amplified(0.2))

@@ -246,7 +246,7 @@ def read_domain(data: Any) -> Domain:
 
 def read_draw(data: Any) -> Draw:
     law = data.get("law") if isinstance(data, Mapping) else None
-    if law not in LAWS:
+    if not isinstance(law, str) or law not in LAWS:
         raise Malformed(f"{law!r} is not a known law")
     _, value, line = fields(data, "law", LAWS[law], "line")
     if line is not None and (not isinstance(line, int) or isinstance(line, bool) or line < 1):

@@ -20,12 +20,18 @@ class Malformed(ValueError):
     """The certificate is not of the form that it should have."""
 
 
-@lru_cache(maxsize=65_536)
 def rational(text: Any) -> fmpq:
     """The rational that a text stands for; only the shortest way to write it is accepted."""
-    if isinstance(text, str) and len(text) > _MAX_DIGITS:
+    if not isinstance(text, str):
+        raise Malformed(f"{text!r:.60} is not a rational number")
+    return _read(text)
+
+
+@lru_cache(maxsize=65_536)
+def _read(text: str) -> fmpq:
+    if len(text) > _MAX_DIGITS:
         raise Malformed(f"a number of {len(text)} digits")
-    if not isinstance(text, str) or not _RATIONAL.fullmatch(text):
+    if not _RATIONAL.fullmatch(text):
         raise Malformed(f"{text!r} is not a rational number")
     top, _, bottom = text.partition("/")
     value = fmpq(int(top), int(bottom or 1))

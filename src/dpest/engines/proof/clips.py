@@ -99,7 +99,9 @@ class _Clips:
 def _limit(piece: object) -> tuple[Linear, fmpq, bool, Piece] | None:
     """(line, constant, whether the line may not pass it upward, piece) of `min(line, constant)`."""
     found = extreme_of(piece) if isinstance(piece, Piece) else None
-    if found is None or not isinstance(piece, Piece) or len(set(found.lines)) != 2:
+    if found is None or found.rank is None or not isinstance(piece, Piece):
+        return None
+    if len(set(found.lines)) != 2:
         return None
     constants = [line for line in found.lines if not line.terms]
     lines = [line for line in found.lines if line.terms]

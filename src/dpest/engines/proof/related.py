@@ -18,10 +18,11 @@ from dpest.program import Program
 def related(
     programs: Sequence[tuple[Any, Program]], inputs: Inputs, neighbors: Neighbors
 ) -> list[tuple[int, int]]:
-    """The pairs of positions that are neighbours."""
+    """The pairs of positions that are neighbours, each of them once."""
     values = [x for x, _ in programs]
     if isinstance(neighbors, Pairs):
-        return [(position(values, x), position(values, y)) for x, y in neighbors.listed]
+        listed = [(position(values, x), position(values, y)) for x, y in neighbors.listed]
+        return list({frozenset(pair): pair for pair in listed}.values())
     everything = list(combinations(range(len(values)), 2))
     if isinstance(neighbors, AnyPair):
         return everything
