@@ -26,7 +26,8 @@ from dpest.program import Program
 from dpest.verify.content import seal
 from dpest.verify.couplings import ENDS
 from dpest.verify.finite import MAX_MEMBERS
-from dpest.verify.price import Price
+from dpest.verify.price import Malformed, Price
+from dpest.verify.shift import Wrong
 
 
 @dataclass(frozen=True)
@@ -107,8 +108,11 @@ def _none(reason: str, unbounded: bool = False, worst: Worst | None = None) -> P
 def _sealed(
     name: str, argument: str, program: Any, neighbors: Any, alignment: Any, worst: Worst
 ) -> Proof:
-    """The finished proof; the bound is the one that the exact check derives."""
-    content, price = seal(name, argument, program, neighbors, alignment)
+    """The finished proof; the bound is the one that the exact check derives, if it does."""
+    try:
+        content, price = seal(name, argument, program, neighbors, alignment)
+    except (Malformed, Wrong) as reason:
+        return _none(f"the checker does not accept what was found: {reason}", worst=worst)
     certificate = Certificate(price.above(), content)
     return Proof(certificate.upper, price, certificate, worst)
 

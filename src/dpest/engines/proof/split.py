@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 
+from flint import fmpq
+
 from dpest.engines.proof.extremes import Extreme, extreme_of, largest_of, winners
 from dpest.engines.proof.refusal import NoProof
 from dpest.program import Condition, Linear, Noise, Partition, Path, Piece, Program
@@ -142,7 +144,8 @@ def _cases(
     chosen = chosen or {}
     partition = _next_partition(fragment, keep_extremes, keep)
     if partition is None:
-        yield _joined(fragment) if keep_extremes else fragment
+        plain = replace(fragment, when=tuple(map(_without_common_pieces, fragment.when)))
+        yield _joined(plain) if keep_extremes else plain
         return
     known = chosen.get(id(partition))
     group = winners(partition)
@@ -151,6 +154,18 @@ def _cases(
         if inside is not None:
             known_now = {**chosen, id(partition): cell}
             yield from _cases(inside, keep_extremes, keep, known_now)
+
+
+def _without_common_pieces(condition: Condition) -> Condition:
+    """A piece on both sides decides nothing, so it was never opened."""
+    left, right = condition.left.terms, condition.right.terms
+    common: dict[Variable, fmpq] = {
+        v: c for v, c in left.items() if isinstance(v, Piece) and right.get(v) == c
+    }
+    if not common:
+        return condition
+    both = Linear(terms=common)
+    return Condition(condition.left - both, condition.right - both, condition.strict)
 
 
 def _next_partition(
