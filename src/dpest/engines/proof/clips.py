@@ -7,18 +7,8 @@ from dataclasses import replace
 from flint import fmpq
 
 from dpest.engines.proof.extremes import extreme_of
-from dpest.program import (
-    Cases,
-    Condition,
-    Contest,
-    Input,
-    Leaf,
-    Linear,
-    Partition,
-    Path,
-    Piece,
-    Program,
-)
+from dpest.engines.proof.rewriting import Rewriting
+from dpest.program import Condition, Input, Linear, Path, Piece, Program
 from dpest.program.linear import roots
 
 Clip = tuple[fmpq, fmpq]
@@ -38,49 +28,15 @@ def _rows(path: Path) -> list[Linear | Condition]:
     return [*path.conditions, *(leaf.value for leaf in path.output.leaves)]
 
 
-class _Clips:
+class _Clips(Rewriting):
     """Replaces clips by symbols for the clipped numbers; all clips have the same bounds."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.bounds: Clip | None = None
         self._inputs: dict[int, Linear] = {}
-        self._pieces: dict[Piece, Linear] = {}
-        self._partitions: dict[int, tuple[Partition, Partition]] = {}
 
-    def path(self, path: Path) -> Path:
-        leaves = tuple(Leaf(self.line(leaf.value), leaf.kind) for leaf in path.output.leaves)
-        conditions = tuple(map(self.condition, path.conditions))
-        return replace(path, conditions=conditions, output=replace(path.output, leaves=leaves))
-
-    def condition(self, condition: Condition) -> Condition:
-        left, right = self.line(condition.left), self.line(condition.right)
-        return Condition(left, right, condition.strict)
-
-    def line(self, line: Linear) -> Linear:
-        pieces = [v for v in line.terms if isinstance(v, Piece)]
-        return line.substitute({piece: self._piece(piece) for piece in pieces})
-
-    def _piece(self, piece: Piece) -> Linear:
-        if piece not in self._pieces:
-            number = self._clip(piece)
-            self._pieces[piece] = self._inside(piece) if number is None else number
-        return self._pieces[piece]
-
-    def _inside(self, piece: Piece) -> Linear:
-        partition = self._partition(piece.partition)
-        return Linear.of(Piece(partition, tuple(map(self.line, piece.values))))
-
-    def _partition(self, partition: Partition) -> Partition:
-        if id(partition) not in self._partitions:
-            self._partitions[id(partition)] = (partition, self._rebuilt(partition))
-        return self._partitions[id(partition)][1]
-
-    def _rebuilt(self, partition: Partition) -> Partition:
-        if isinstance(partition, Contest):
-            return Contest(tuple(map(self.line, partition.lines)), partition.sign)
-        return Cases(tuple(tuple(map(self.condition, cell)) for cell in partition.cells))
-
-    def _clip(self, piece: Piece) -> Linear | None:
+    def instead(self, piece: Piece) -> Linear | None:
         """The symbol for the clipped number that the piece is."""
         outer = _limit(piece)
         inner = outer and len(outer[0].terms) == 1 and _limit(next(iter(outer[0].terms)))

@@ -6,19 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from dpest.program import (
-    Cases,
-    Condition,
-    Contest,
-    Input,
-    Leaf,
-    Linear,
-    Noise,
-    Partition,
-    Path,
-    Piece,
-    Program,
-)
+from dpest.engines.proof.rewriting import Rewriting
+from dpest.program import Input, Linear, Noise, Partition, Piece, Program
 from dpest.program.linear import Variable
 
 
@@ -28,56 +17,24 @@ def closed(program: Program, x: Any) -> Program:
     return replace(program, inputs=(), paths=tuple(map(work.path, program.paths)))
 
 
-class _Closing:
-    """Puts the numbers in, also inside of pieces; equal pieces stay equal."""
+class _Closing(Rewriting):
+    """Puts the numbers in."""
 
     def __init__(self, numbers: Mapping[Variable, Linear]) -> None:
+        super().__init__()
         self.numbers = numbers
-        self._pieces: dict[Piece, Linear] = {}
-        self._partitions: dict[Partition, Partition] = {}
-
-    def path(self, path: Path) -> Path:
-        leaves = tuple(Leaf(self.line(leaf.value), leaf.kind) for leaf in path.output.leaves)
-        conditions = tuple(map(self.condition, path.conditions))
-        return replace(path, conditions=conditions, output=replace(path.output, leaves=leaves))
 
     def line(self, line: Linear) -> Linear:
-        found: dict[Variable, Linear] = {
-            v: self.piece(v) for v in line.terms if isinstance(v, Piece) and _has_inputs(v)
-        }
-        return line.substitute(found).substitute(self.numbers)
+        return super().line(line).substitute(self.numbers)
 
-    def condition(self, condition: Condition) -> Condition:
-        left, right = self.line(condition.left), self.line(condition.right)
-        return Condition(left, right, condition.strict)
-
-    def piece(self, piece: Piece) -> Linear:
-        if piece not in self._pieces:
-            self._pieces[piece] = self._closed(piece)
-        return self._pieces[piece]
-
-    def _closed(self, piece: Piece) -> Linear:
-        if not any(isinstance(v, Noise) for v in piece.partition.roots):
-            return self.line(piece.values[self._cell(piece.partition)])
-        values = tuple(map(self.line, piece.values))
-        return Linear.of(Piece(self._partition(piece.partition), values))
+    def instead(self, piece: Piece) -> Linear | None:
+        if not any(isinstance(v, Input) for v in piece.roots):
+            return Linear.of(piece)
+        if any(isinstance(v, Noise) for v in piece.partition.roots):
+            return None
+        return self.line(piece.values[self._cell(piece.partition)])
 
     def _cell(self, partition: Partition) -> int:
         """The cell that the input is in."""
         cells = (map(self.condition, partition.cell(k)) for k in range(len(partition)))
         return next(k for k, cell in enumerate(cells) if all(c.decided() for c in cell))
-
-    def _partition(self, partition: Partition) -> Partition:
-        if partition not in self._partitions:
-            self._partitions[partition] = self._made(partition)
-        return self._partitions[partition]
-
-    def _made(self, partition: Partition) -> Partition:
-        if isinstance(partition, Contest):
-            return Contest(tuple(map(self.line, partition.lines)), partition.sign)
-        cells = (partition.cell(k) for k in range(len(partition)))
-        return Cases(tuple(tuple(map(self.condition, cell)) for cell in cells))
-
-
-def _has_inputs(piece: Piece) -> bool:
-    return any(isinstance(v, Input) for v in piece.roots)
