@@ -128,6 +128,7 @@ def test_the_plot_draws_every_curve(double_exponential):
     assert all(axes.lines for axes in figure.axes)
 
 
+@pytest.mark.slow
 def test_outcomes_too_rare_for_a_double_leave_the_curve_alone():
     def gap(x, rng):
         threshold = rng.laplace(scale=2.0)

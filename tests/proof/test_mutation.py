@@ -32,7 +32,7 @@ NAMES = [
     "sampled number", "sampled real numbers", "sampled or a default", "sampled threshold",
     "sampled after a clip in a box", "drawn without replacement",
 ]  # fmt: skip
-ROUNDS = 75
+ROUNDS = 40
 
 
 def places(data, path=()):

@@ -71,7 +71,7 @@ def test_a_search_ends_where_integrals_are_dear():
     assert report.lower <= report.upper
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.slow
 def test_choices_within_choices_end_in_a_bound():
     """Every step clips what the last one has moved: 3^9 cases, which nobody wants to wait for."""
     def descend(x, rng):

@@ -100,7 +100,7 @@ def exact_decimal(x, rng):
         (forgets_noise, 100_000, 4.5, math.inf),
         (bounded_noise, 100_000, 5.0, math.inf),
         (entry_far_away, 20_000, 0.9, TOLD),
-        (long_list, 50_000, 0.95, TOLD),
+        pytest.param(long_list, 50_000, 0.95, TOLD, marks=pytest.mark.slow),
         (complex_number, 8_000, 0.85, TOLD),
         (data_class, 8_000, 0.85, TOLD),
         (plain_object, 4_000, 0.85, TOLD),
