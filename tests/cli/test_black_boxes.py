@@ -185,6 +185,7 @@ def test_a_cluster_gives_the_result_of_one_process(run, boxes):
     assert shared == alone
 
 
+@pytest.mark.slow
 def test_a_cluster_that_does_not_answer_is_named(run, boxes):
     result = run("audit", "boxes.py::rounded", *ONE, "--backend", "dask",
                  "--scheduler", "tcp://127.0.0.1:9")  # fmt: skip

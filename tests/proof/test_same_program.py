@@ -21,7 +21,7 @@ from dpest.engines.proof.split import routes
 from dpest.program import Input, Piece
 from dpest.trace import trace
 
-POINTS = 40
+POINTS = 12
 
 
 class Point:

@@ -194,6 +194,7 @@ def large_together(x, rng, size):
     return np.full((size, 20_000), x) + rng.laplace(size=size)[:, None]
 
 
+@pytest.mark.slow
 def test_large_outputs_are_not_held_together():
     tracemalloc.start()
     result = estimate(blackbox(large), PAIR, Sampling(samples=400, time_limit=None))
@@ -228,6 +229,7 @@ def takes_a_while(x, rng):
     return rng.random() < 0.2 + 0.7 * x
 
 
+@pytest.mark.slow
 def test_what_is_measured_when_time_ends_still_counts():
     """The blocks are small where time is short, so that stopping between them loses little."""
     result = estimate(blackbox(takes_a_while), PAIR, Sampling(samples=10**6, time_limit=15.0))
@@ -235,6 +237,7 @@ def test_what_is_measured_when_time_ends_still_counts():
     assert result.lower > 0.3
 
 
+@pytest.mark.slow
 def test_a_slow_mechanism_gets_fewer_samples():
     started = time.monotonic()
     result = estimate(blackbox(sleeps), PAIR, Sampling(samples=1_000_000, time_limit=12.0))
